@@ -7,6 +7,7 @@ import pytest
 from tests.p4src.bench.bmv2 import SimpleSwitch
 from tests.p4src.bench.feedback import Bench
 from tests.p4src.bench.program import program
+from tests.p4src.bench.setup import EPOCH_SHIFT, install
 from tests.p4src.bench.target import Embedded, Target
 from tests.simple_switch import find_simple_switch
 
@@ -66,3 +67,17 @@ def bench(target: Target) -> Bench:
 def embedded() -> Embedded:
     """For tests that must move time exactly."""
     return Embedded(program())
+
+
+@pytest.fixture
+def switch(target: Target) -> Target:
+    """As the controller sets it up, with eight ports."""
+    install(target)
+    return target
+
+
+@pytest.fixture
+def timed(embedded: Embedded) -> Embedded:
+    """Set up likewise; members expire as tests move time."""
+    install(embedded, epoch_shift=EPOCH_SHIFT)
+    return embedded

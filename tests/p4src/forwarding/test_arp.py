@@ -5,36 +5,32 @@ from scapy.layers.l2 import ARP, Ether
 
 from tests.p4src.bench.packets import SWITCH_MAC, arp_request, host_ip, host_mac
 from tests.p4src.bench.program import enum
-from tests.p4src.bench.setup import install
 from tests.p4src.bench.target import Target
 
 
 @pytest.mark.parametrize("port", [1, 2, 8])
-def test_any_unicast_address_is_the_switch(target: Target, port: int) -> None:
-    install(target)
+def test_any_unicast_address_is_the_switch(switch: Target, port: int) -> None:
     request = arp_request(host_ip(port), host_mac(port), "10.9.8.7")
-    ((egress, packet),) = target.send(port, bytes(request))
+    ((egress, packet),) = switch.send(port, bytes(request))
     assert egress == port
     reply = Ether(packet)
     assert (reply.dst, reply.src, reply.type) == (host_mac(port), SWITCH_MAC, 0x0806)
     assert (reply[ARP].op, reply[ARP].hwsrc, reply[ARP].psrc) == (2, SWITCH_MAC, "10.9.8.7")
     assert (reply[ARP].hwdst, reply[ARP].pdst) == (host_mac(port), host_ip(port))
     assert (reply[ARP].hwtype, reply[ARP].ptype, reply[ARP].hwlen, reply[ARP].plen) == (1, 0x0800, 6, 4)
-    assert target.drops() == {}
+    assert switch.drops() == {}
 
 
-def test_padding_of_a_short_frame_is_kept(target: Target) -> None:
-    install(target)
+def test_padding_of_a_short_frame_is_kept(switch: Target) -> None:
     request = bytes(arp_request(host_ip(1), host_mac(1), host_ip(2))).ljust(60, b"\0")
-    ((_, packet),) = target.send(1, request)
+    ((_, packet),) = switch.send(1, request)
     assert packet[42:] == bytes(18)
 
 
-def test_neighbour_that_checks_by_unicast_is_answered(target: Target) -> None:
-    install(target)
+def test_neighbour_that_checks_by_unicast_is_answered(switch: Target) -> None:
     request = arp_request(host_ip(1), host_mac(1), host_ip(2))
     request[Ether].dst = SWITCH_MAC
-    assert len(target.send(1, bytes(request))) == 1
+    assert len(switch.send(1, bytes(request))) == 1
 
 
 def _changed(offset: int, value: str) -> bytes:
@@ -61,14 +57,12 @@ def _changed(offset: int, value: str) -> bytes:
         pytest.param(_changed(24, "00000000"), id="for nobody"),
     ],
 )
-def test_others_are_ignored(target: Target, request_packet: bytes) -> None:
-    install(target)
-    assert target.send(1, request_packet) == []
-    assert target.drops() == {"arp_ignored": 1}
+def test_others_are_ignored(switch: Target, request_packet: bytes) -> None:
+    assert switch.send(1, request_packet) == []
+    assert switch.drops() == {"arp_ignored": 1}
 
 
-def test_request_that_the_controller_injects(target: Target) -> None:
-    install(target)
+def test_request_that_the_controller_injects(switch: Target) -> None:
     request = bytes(arp_request(host_ip(5), host_mac(5), host_ip(2)))
-    sent = target.packet_out(request, port=5, mode=enum("packet_out_mode", "receive"))
+    sent = switch.packet_out(request, port=5, mode=enum("packet_out_mode", "receive"))
     assert [port for port, _ in sent] == [5]

@@ -42,51 +42,45 @@ def _changed(**fields: object) -> Packet:
         pytest.param(_changed(dst="240.0.0.1"), "martian", id="to class E"),
     ],
 )
-def test_faults(target: Target, packet: Packet, reason: str) -> None:
-    install(target)
-    target.insert("ipv4_lpm", {"destination": (0, 0)}, "forward", {"port": 2, "mac": 1})
-    assert target.send(1, bytes(packet)) == []
-    assert target.drops() == {reason: 1}
+def test_faults(switch: Target, packet: Packet, reason: str) -> None:
+    switch.insert("ipv4_lpm", {"destination": (0, 0)}, "forward", {"port": 2, "mac": 1})
+    assert switch.send(1, bytes(packet)) == []
+    assert switch.drops() == {reason: 1}
 
 
-def test_group_packets_are_checked_too(target: Target) -> None:
-    install(target)
+def test_group_packets_are_checked_too(switch: Target) -> None:
     packet = data(host_ip(1), "239.1.1.1")
     packet[IP].chksum = 1
-    assert target.send(1, bytes(packet)) == []
-    assert target.drops() == {"ipv4_checksum": 1}
+    assert switch.send(1, bytes(packet)) == []
+    assert switch.drops() == {"ipv4_checksum": 1}
 
 
-def test_sound_packet_passes(target: Target) -> None:
-    install(target)
-    route_host(target, 2)
-    assert len(target.send(1, bytes(_changed()))) == 1
+def test_sound_packet_passes(switch: Target) -> None:
+    route_host(switch, 2)
+    assert len(switch.send(1, bytes(_changed()))) == 1
 
 
-def test_every_truncation_is_dropped(target: Target) -> None:
-    install(target)
-    route_host(target, 2)
+def test_every_truncation_is_dropped(switch: Target) -> None:
+    route_host(switch, 2)
     packet = bytes(unicast(host_ip(1), host_ip(2), size=8))
     for length in range(1, len(packet)):
-        assert target.send(1, packet[:length]) == []
-    drops = target.drops()
+        assert switch.send(1, packet[:length]) == []
+    drops = switch.drops()
     assert drops == {"parse_error": 33, "ipv4_length": len(packet) - 34}
 
 
 @pytest.mark.parametrize("ethertype", [0x86DD, 0x8100, 0x0000, 0x05DC, 0xFFFF])
-def test_other_ethertypes(target: Target, ethertype: int) -> None:
-    install(target)
+def test_other_ethertypes(switch: Target, ethertype: int) -> None:
     frame = Ether(src=host_mac(1), dst=SWITCH_MAC, type=ethertype) / Raw(bytes(60))
-    assert target.send(1, bytes(frame)) == []
-    assert target.drops() == {"ethertype": 1}
+    assert switch.send(1, bytes(frame)) == []
+    assert switch.drops() == {"ethertype": 1}
 
 
-def test_bytes_are_counted(target: Target) -> None:
-    install(target)
+def test_bytes_are_counted(switch: Target) -> None:
     packet = bytes(unicast(host_ip(1), host_ip(2)))
-    target.send(1, packet)
-    reason = target.program.constants.enums["drop_reason"]["no_route"]
-    assert target.counter("drops", reason) == (1, len(packet))
+    switch.send(1, packet)
+    reason = switch.program.constants.enums["drop_reason"]["no_route"]
+    assert switch.counter("drops", reason) == (1, len(packet))
 
 
 HOST_ADDRESS, FOREIGN = host_ip(1), "10.0.0.77"

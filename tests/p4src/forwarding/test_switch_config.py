@@ -23,19 +23,17 @@ def test_configuration_takes_effect_at_once(target: Target) -> None:
     assert [port for port, _ in target.send(1, bytes(unicast(host_ip(1), host_ip(2))))] == [2]
 
 
-def test_mac_can_be_changed(target: Target) -> None:
-    install(target)
-    route_host(target, 2)
+def test_mac_can_be_changed(switch: Target) -> None:
+    route_host(switch, 2)
     other = "02:00:00:00:00:fd"
-    target.set_default("switch_config", "set_config", {"mac": mac(other), "epoch_shift": 24, "bitmap_groups": 1})
-    assert target.send(1, bytes(unicast(host_ip(1), host_ip(2), to_mac=SWITCH_MAC))) == []
-    ((_, sent),) = target.send(1, bytes(unicast(host_ip(1), host_ip(2), to_mac=other)))
+    switch.set_default("switch_config", "set_config", {"mac": mac(other), "epoch_shift": 24, "bitmap_groups": 1})
+    assert switch.send(1, bytes(unicast(host_ip(1), host_ip(2), to_mac=SWITCH_MAC))) == []
+    ((_, sent),) = switch.send(1, bytes(unicast(host_ip(1), host_ip(2), to_mac=other)))
     assert sent[6:12] == bytes.fromhex(other.replace(":", ""))
 
 
-def test_reset_forgets_everything(target: Target) -> None:
-    install(target)
-    route_host(target, 2)
-    target.reset()
-    assert target.send(1, bytes(unicast(host_ip(1), host_ip(2)))) == []
-    assert target.drops() == {"not_configured": 1}
+def test_reset_forgets_everything(switch: Target) -> None:
+    route_host(switch, 2)
+    switch.reset()
+    assert switch.send(1, bytes(unicast(host_ip(1), host_ip(2)))) == []
+    assert switch.drops() == {"not_configured": 1}

@@ -21,12 +21,11 @@ def _unknown(target: Target) -> list[tuple[int, int, int]]:
     return [(digest["source"], digest["group"], digest["port"]) for digest in digests]
 
 
-def test_join_of_an_unknown_group_is_told(target: Target) -> None:
-    install(target)
-    assert target.send(3, join(GROUP, SOURCE)) == []
-    assert target.send(4, report_v2(GROUP)) == []
-    assert _unknown(target) == [(address(SOURCE), address(GROUP), 3), (0, address(GROUP), 4)]
-    assert [target.counter("unknown_reports", port)[0] for port in range(17)] == [0, 0, 0, 1, 1] + [0] * 12
+def test_join_of_an_unknown_group_is_told(switch: Target) -> None:
+    assert switch.send(3, join(GROUP, SOURCE)) == []
+    assert switch.send(4, report_v2(GROUP)) == []
+    assert _unknown(switch) == [(address(SOURCE), address(GROUP), 3), (0, address(GROUP), 4)]
+    assert [switch.counter("unknown_reports", port)[0] for port in range(17)] == [0, 0, 0, 1, 1] + [0] * 12
 
 
 def test_repeats_are_counted_but_not_told(embedded: Embedded) -> None:
@@ -40,40 +39,36 @@ def test_repeats_are_counted_but_not_told(embedded: Embedded) -> None:
     assert len(_unknown(embedded)) == 1
 
 
-def test_leaves_and_known_groups_are_not_told(target: Target) -> None:
-    install(target)
-    target.send(3, leave(GROUP, SOURCE))
-    target.send(3, leave(GROUP))
-    target.send(3, leave_v2(GROUP))
-    target.send(3, bytes(data(SOURCE, GROUP)))
-    assert target.digests() == []
-    assert target.counter("unknown_reports", 3)[0] == 0
+def test_leaves_and_known_groups_are_not_told(switch: Target) -> None:
+    switch.send(3, leave(GROUP, SOURCE))
+    switch.send(3, leave(GROUP))
+    switch.send(3, leave_v2(GROUP))
+    switch.send(3, bytes(data(SOURCE, GROUP)))
+    assert switch.digests() == []
+    assert switch.counter("unknown_reports", 3)[0] == 0
 
 
-def test_group_and_its_sources_are_known_apart(target: Target) -> None:
-    install(target)
-    route_group(target, GROUP, 1, accept=[1])
-    target.send(3, join(GROUP, SOURCE))
-    assert _unknown(target) == [(address(SOURCE), address(GROUP), 3)]
+def test_group_and_its_sources_are_known_apart(switch: Target) -> None:
+    route_group(switch, GROUP, 1, accept=[1])
+    switch.send(3, join(GROUP, SOURCE))
+    assert _unknown(switch) == [(address(SOURCE), address(GROUP), 3)]
 
 
-def test_every_unknown_record_is_told(target: Target) -> None:
-    install(target)
+def test_every_unknown_record_is_told(switch: Target) -> None:
     groups = [f"239.1.2.{index}" for index in range(10)]
-    target.send(3, report(*[Record("allow", group, [SOURCE]) for group in groups]))
-    assert _unknown(target) == [(address(SOURCE), address(group), 3) for group in groups]
+    switch.send(3, report(*[Record("allow", group, [SOURCE]) for group in groups]))
+    assert _unknown(switch) == [(address(SOURCE), address(group), 3) for group in groups]
 
 
-def test_controller_answers_and_replays(target: Target) -> None:
+def test_controller_answers_and_replays(switch: Target) -> None:
     """What the controller does upon the digest: a slot, then the report once more."""
-    install(target)
     packet = join(GROUP, SOURCE)
-    target.send(3, packet)
-    ((source, group, port),) = _unknown(target)
+    switch.send(3, packet)
+    ((source, group, port),) = _unknown(switch)
     assert (source, group) == (address(SOURCE), address(GROUP))
-    route_source(target, SOURCE, GROUP, 1, accept=[1])
-    target.packet_out(packet, port=port, mode=enum("packet_out_mode", "receive"))
-    assert [out for out, _ in target.send(1, bytes(data(SOURCE, GROUP)))] == [3]
+    route_source(switch, SOURCE, GROUP, 1, accept=[1])
+    switch.packet_out(packet, port=port, mode=enum("packet_out_mode", "receive"))
+    assert [out for out, _ in switch.send(1, bytes(data(SOURCE, GROUP)))] == [3]
 
 
 def test_malicious_port_is_bounded_and_harms_no_other(embedded: Embedded) -> None:
@@ -101,8 +96,7 @@ def test_first_and_last_port_have_places(target: Target, port: int) -> None:
     assert _unknown(target) == [(0, address(GROUP), port)]
 
 
-def test_first_window_is_told(target: Target) -> None:
+def test_first_window_is_told(switch: Target) -> None:
     """A register starts at 0, and so does time."""
-    install(target)
-    target.send(1, join(GROUP))
-    assert len(_unknown(target)) == 1
+    switch.send(1, join(GROUP))
+    assert len(_unknown(switch)) == 1

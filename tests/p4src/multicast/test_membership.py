@@ -29,27 +29,25 @@ def _kinds() -> dict[str, int]:
     return {name: enum("change", name) for name in ("join", "leave", "expire", "refresh")}
 
 
-def test_join_and_leave_take_effect_with_the_next_packet(target: Target) -> None:
-    install(target)
-    route_source(target, SOURCE, GROUP, 7, upstream=[1])
-    assert _ports(target) == []
-    target.send(2, join(GROUP, SOURCE))
-    assert _ports(target) == [2]
-    target.send(3, join(GROUP, SOURCE))
-    assert _ports(target) == [2, 3]
-    target.send(2, leave(GROUP, SOURCE))
-    assert _ports(target) == [3]
-    target.send(3, leave(GROUP, SOURCE))
-    assert _ports(target) == []
+def test_join_and_leave_take_effect_with_the_next_packet(switch: Target) -> None:
+    route_source(switch, SOURCE, GROUP, 7, upstream=[1])
+    assert _ports(switch) == []
+    switch.send(2, join(GROUP, SOURCE))
+    assert _ports(switch) == [2]
+    switch.send(3, join(GROUP, SOURCE))
+    assert _ports(switch) == [2, 3]
+    switch.send(2, leave(GROUP, SOURCE))
+    assert _ports(switch) == [3]
+    switch.send(3, leave(GROUP, SOURCE))
+    assert _ports(switch) == []
 
 
-def test_changes_are_told_with_all_their_fields(target: Target) -> None:
-    install(target)
-    route_source(target, SOURCE, GROUP, 7, upstream=[1])
-    target.send(2, join(GROUP, SOURCE))
-    target.send(8, join(GROUP, SOURCE))
-    target.send(2, leave(GROUP, SOURCE))
-    digests = target.digests()
+def test_changes_are_told_with_all_their_fields(switch: Target) -> None:
+    route_source(switch, SOURCE, GROUP, 7, upstream=[1])
+    switch.send(2, join(GROUP, SOURCE))
+    switch.send(8, join(GROUP, SOURCE))
+    switch.send(2, leave(GROUP, SOURCE))
+    digests = switch.digests()
     assert {digest.name for digest in digests} == {"members_changed"}
     common = {"slot": 7, "source": address(SOURCE), "group": address(GROUP)}
     kinds = _kinds()
@@ -62,97 +60,89 @@ def test_changes_are_told_with_all_their_fields(target: Target) -> None:
     assert times == sorted(times)
 
 
-def test_any_source_changes_have_no_source(target: Target) -> None:
-    install(target)
-    route_group(target, GROUP, 9, accept=[1])
-    target.send(2, report_v2(GROUP))
-    (digest,) = target.digests()
+def test_any_source_changes_have_no_source(switch: Target) -> None:
+    route_group(switch, GROUP, 9, accept=[1])
+    switch.send(2, report_v2(GROUP))
+    (digest,) = switch.digests()
     assert (digest["source"], digest["group"], digest["slot"]) == (0, address(GROUP), 9)
 
 
-def test_leave_of_no_member_changes_nothing(target: Target) -> None:
-    install(target)
-    route_source(target, SOURCE, GROUP, 7, upstream=[1])
-    target.send(3, join(GROUP, SOURCE))
-    target.digests()
-    assert target.send(2, leave(GROUP, SOURCE)) == []
-    assert target.digests() == []
-    assert _ports(target) == [3]
+def test_leave_of_no_member_changes_nothing(switch: Target) -> None:
+    route_source(switch, SOURCE, GROUP, 7, upstream=[1])
+    switch.send(3, join(GROUP, SOURCE))
+    switch.digests()
+    assert switch.send(2, leave(GROUP, SOURCE)) == []
+    assert switch.digests() == []
+    assert _ports(switch) == [3]
 
 
-def test_repeated_joins_are_told_once_per_tick(embedded: Embedded) -> None:
-    install(embedded, epoch_shift=EPOCH_SHIFT)
-    route_source(embedded, SOURCE, GROUP, 7, upstream=[1])
+def test_repeated_joins_are_told_once_per_tick(timed: Embedded) -> None:
+    route_source(timed, SOURCE, GROUP, 7, upstream=[1])
     told = []
     for _ in range(12):
         for _ in range(3):
-            embedded.send(2, join(GROUP, SOURCE))
-            embedded.send(3, join(GROUP, SOURCE))
-        told.append([(_change(digest).kind, *_change(digest).ports) for digest in embedded.digests()])
-        embedded.advance(TICK_US)
+            timed.send(2, join(GROUP, SOURCE))
+            timed.send(3, join(GROUP, SOURCE))
+        told.append([(_change(digest).kind, *_change(digest).ports) for digest in timed.digests()])
+        timed.advance(TICK_US)
     assert told[0] == [("join", 2), ("join", 3)]
     assert told[1:] == [[("refresh", 2), ("refresh", 3)]] * 11
 
 
 @pytest.mark.parametrize("phase", [0, 1, TICK_US, EPOCH_US // 2, EPOCH_US - 1])
-def test_silence_expires_after_one_to_two_epochs(embedded: Embedded, phase: int) -> None:
-    install(embedded, epoch_shift=EPOCH_SHIFT)
-    route_source(embedded, SOURCE, GROUP, 7, upstream=[1])
-    embedded.advance(5 * EPOCH_US + phase)
-    embedded.send(2, join(GROUP, SOURCE))
-    embedded.advance(2 * EPOCH_US - phase - 1)
-    assert _ports(embedded) == [2]
-    embedded.advance(1)
-    assert _ports(embedded) == []
+def test_silence_expires_after_one_to_two_epochs(timed: Embedded, phase: int) -> None:
+    route_source(timed, SOURCE, GROUP, 7, upstream=[1])
+    timed.advance(5 * EPOCH_US + phase)
+    timed.send(2, join(GROUP, SOURCE))
+    timed.advance(2 * EPOCH_US - phase - 1)
+    assert _ports(timed) == [2]
+    timed.advance(1)
+    assert _ports(timed) == []
 
 
 @pytest.mark.parametrize("silence", [2, 3, 4, 5, 100, 1 << 20])
-def test_no_silence_is_too_long(embedded: Embedded, silence: int) -> None:
+def test_no_silence_is_too_long(timed: Embedded, silence: int) -> None:
     """Old words must never look young again, however long nothing was read or written."""
-    install(embedded, epoch_shift=EPOCH_SHIFT)
-    route_source(embedded, SOURCE, GROUP, 7, upstream=[1])
-    embedded.send(2, join(GROUP, SOURCE))
-    embedded.advance(silence * EPOCH_US)
-    assert _ports(embedded) == []
+    route_source(timed, SOURCE, GROUP, 7, upstream=[1])
+    timed.send(2, join(GROUP, SOURCE))
+    timed.advance(silence * EPOCH_US)
+    assert _ports(timed) == []
 
 
-def test_refreshed_member_stays(embedded: Embedded) -> None:
-    install(embedded, epoch_shift=EPOCH_SHIFT)
-    route_source(embedded, SOURCE, GROUP, 7, upstream=[1])
+def test_refreshed_member_stays(timed: Embedded) -> None:
+    route_source(timed, SOURCE, GROUP, 7, upstream=[1])
     for _ in range(10):
-        embedded.send(2, join(GROUP, SOURCE))
-        embedded.advance(EPOCH_US)
-        assert _ports(embedded) == [2]
+        timed.send(2, join(GROUP, SOURCE))
+        timed.advance(EPOCH_US)
+        assert _ports(timed) == [2]
 
 
-def test_expiry_is_told_once_by_data(embedded: Embedded) -> None:
-    install(embedded, epoch_shift=EPOCH_SHIFT)
-    route_source(embedded, SOURCE, GROUP, 7, upstream=[1])
-    embedded.send(2, join(GROUP, SOURCE))
-    embedded.advance(EPOCH_US)
-    embedded.send(3, join(GROUP, SOURCE))
-    embedded.digests()
-    embedded.advance(EPOCH_US)
+def test_expiry_is_told_once_by_data(timed: Embedded) -> None:
+    route_source(timed, SOURCE, GROUP, 7, upstream=[1])
+    timed.send(2, join(GROUP, SOURCE))
+    timed.advance(EPOCH_US)
+    timed.send(3, join(GROUP, SOURCE))
+    timed.digests()
+    timed.advance(EPOCH_US)
     for _ in range(5):
-        assert _ports(embedded) == [3]
-    assert [_change(digest) for digest in embedded.digests()] == [Change("expire", frozenset({2}), frozenset({3}))]
-    embedded.advance(EPOCH_US)
+        assert _ports(timed) == [3]
+    assert [_change(digest) for digest in timed.digests()] == [Change("expire", frozenset({2}), frozenset({3}))]
+    timed.advance(EPOCH_US)
     for _ in range(5):
-        assert _ports(embedded) == []
-    assert [_change(digest) for digest in embedded.digests()] == [Change("expire", frozenset({3}), frozenset())]
+        assert _ports(timed) == []
+    assert [_change(digest) for digest in timed.digests()] == [Change("expire", frozenset({3}), frozenset())]
 
 
-def test_expiry_of_both_slots_is_told_by_two_packets(embedded: Embedded) -> None:
-    install(embedded, epoch_shift=EPOCH_SHIFT)
-    route_source(embedded, SOURCE, GROUP, 7, upstream=[1])
-    route_group(embedded, GROUP, 8, accept=[1])
-    embedded.send(2, join(GROUP, SOURCE))
-    embedded.send(3, join(GROUP))
-    embedded.digests()
-    embedded.advance(2 * EPOCH_US)
+def test_expiry_of_both_slots_is_told_by_two_packets(timed: Embedded) -> None:
+    route_source(timed, SOURCE, GROUP, 7, upstream=[1])
+    route_group(timed, GROUP, 8, accept=[1])
+    timed.send(2, join(GROUP, SOURCE))
+    timed.send(3, join(GROUP))
+    timed.digests()
+    timed.advance(2 * EPOCH_US)
     for _ in range(3):
-        assert _ports(embedded) == []
-    told = [(digest["slot"], digest["source"], *ports_of(digest["ports"])) for digest in embedded.digests()]
+        assert _ports(timed) == []
+    told = [(digest["slot"], digest["source"], *ports_of(digest["ports"])) for digest in timed.digests()]
     assert told == [(8, 0, 3), (7, address(SOURCE), 2)]
 
 
@@ -179,7 +169,22 @@ def test_restarted_switch_is_right_after_the_next_reports(target: Target) -> Non
         target.reset()
 
 
-def _check_history(target: Target, seed: int, ports: int, upstream: frozenset[int], steps: int) -> None:
+HISTORIES: tuple[tuple[range, int, set[int]], ...] = (
+    (range(12), 4, {1}),
+    (range(100, 112), 5, {1, 2, 4}),
+    (range(200, 204), 6, set()),
+    (range(300, 304), 16, {1, 13, 16}),
+    (range(400, 402), 12, {3, 12}),
+    (range(500, 502), 256, {1, 16, 17, 64, 65, 130, 256}),
+)
+"""Seeds, how many ports, and which of them are upstream."""
+
+
+@pytest.mark.parametrize(
+    ("seed", "ports", "upstream"),
+    [(seed, ports, frozenset(upstream)) for seeds, ports, upstream in HISTORIES for seed in seeds],
+)
+def test_random_history(target: Target, seed: int, ports: int, upstream: frozenset[int]) -> None:
     """Random joins, leaves, data and time, on the switch and on the model."""
     random_source = random.Random(seed)
     group_slot = random_source.randrange(number("MAX_SLOTS"))
@@ -196,7 +201,7 @@ def _check_history(target: Target, seed: int, ports: int, upstream: frozenset[in
     now_us = 0
     expected_changes: list[Change] = []
     reports = {"join": "to_ex" if any_source else "allow", "leave": "to_in" if any_source else "block"}
-    for step in range(steps):
+    for step in range(120):
         if target.exact_time:
             # Mostly within a tick, now and then over ticks and epochs.
             pause = random_source.choice([0, 1, TICK_US // 3, TICK_US, EPOCH_US, 3 * EPOCH_US])
@@ -218,33 +223,3 @@ def _check_history(target: Target, seed: int, ports: int, upstream: frozenset[in
         if change is not None:
             expected_changes.append(change)
     assert [_change(digest) for digest in target.digests()] == expected_changes, f"seed {seed}"
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_random_history_with_one_upstream_port(target: Target, seed: int) -> None:
-    _check_history(target, seed, ports=4, upstream=frozenset({1}), steps=120)
-
-
-@pytest.mark.parametrize("seed", range(100, 112))
-def test_random_history_with_several_upstream_ports(target: Target, seed: int) -> None:
-    _check_history(target, seed, ports=5, upstream=frozenset({1, 2, 4}), steps=120)
-
-
-@pytest.mark.parametrize("seed", range(200, 204))
-def test_random_history_without_upstream(target: Target, seed: int) -> None:
-    _check_history(target, seed, ports=6, upstream=frozenset(), steps=120)
-
-
-@pytest.mark.parametrize("seed", range(300, 304))
-def test_random_history_on_sixteen_ports(target: Target, seed: int) -> None:
-    _check_history(target, seed, ports=16, upstream=frozenset({1, 13, 16}), steps=120)
-
-
-@pytest.mark.parametrize("seed", range(500, 502))
-def test_random_history_on_256_ports(target: Target, seed: int) -> None:
-    _check_history(target, seed, ports=256, upstream=frozenset({1, 16, 17, 64, 65, 130, 256}), steps=120)
-
-
-@pytest.mark.parametrize("seed", range(400, 402))
-def test_random_history_on_twelve_ports(target: Target, seed: int) -> None:
-    _check_history(target, seed, ports=12, upstream=frozenset({3, 12}), steps=120)

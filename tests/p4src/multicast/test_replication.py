@@ -17,13 +17,12 @@ def _ports(target: Target, port: int, source: str = SOURCE) -> list[int]:
     return [out for out, _ in target.send(port, bytes(data(source, GROUP)))]
 
 
-def test_each_copy_is_one_hop_on(target: Target) -> None:
-    install(target)
-    route_source(target, SOURCE, GROUP, 1, upstream=[1])
+def test_each_copy_is_one_hop_on(switch: Target) -> None:
+    route_source(switch, SOURCE, GROUP, 1, upstream=[1])
     for port in (2, 3, 8):
-        target.send(port, join(GROUP, SOURCE))
+        switch.send(port, join(GROUP, SOURCE))
     packet = data(SOURCE, GROUP, ttl=8, size=1000)
-    sent = target.send(1, bytes(packet))
+    sent = switch.send(1, bytes(packet))
     expected = packet.copy()
     expected[Ether].src = SWITCH_MAC
     expected[IP].ttl = 7
@@ -44,31 +43,28 @@ def test_every_copy_keeps_the_tos_byte(target: Target, tos: int, flooded: bool) 
     assert [(port, IP(copy[14:]).tos) for port, copy in sent] == [(port, tos) for port in (2, 3, 8)]
 
 
-def test_never_back_out_of_the_port_it_came_from(target: Target) -> None:
-    install(target)
-    route_group(target, GROUP, 1, accept=range(1, 9))
+def test_never_back_out_of_the_port_it_came_from(switch: Target) -> None:
+    route_group(switch, GROUP, 1, accept=range(1, 9))
     for port in range(1, 9):
-        target.send(port, join(GROUP))
+        switch.send(port, join(GROUP))
     for port in range(1, 9):
-        assert _ports(target, port) == [other for other in range(1, 9) if other != port]
+        assert _ports(switch, port) == [other for other in range(1, 9) if other != port]
 
 
-def test_only_member_is_the_sender(target: Target) -> None:
-    install(target)
-    route_group(target, GROUP, 1, accept=range(1, 9))
-    target.send(3, join(GROUP))
-    assert _ports(target, 3) == []
-    assert target.drops() == {"no_members": 1}
+def test_only_member_is_the_sender(switch: Target) -> None:
+    route_group(switch, GROUP, 1, accept=range(1, 9))
+    switch.send(3, join(GROUP))
+    assert _ports(switch, 3) == []
+    assert switch.drops() == {"no_members": 1}
 
 
 @pytest.mark.parametrize(("ttl", "left"), [(0, None), (1, None), (2, 1), (255, 254)])
-def test_ttl(target: Target, ttl: int, left: int | None) -> None:
-    install(target)
-    route_group(target, GROUP, 1, accept=[1, 2])
-    target.send(2, join(GROUP))
-    sent = target.send(1, bytes(data(SOURCE, GROUP, ttl=ttl)))
+def test_ttl(switch: Target, ttl: int, left: int | None) -> None:
+    route_group(switch, GROUP, 1, accept=[1, 2])
+    switch.send(2, join(GROUP))
+    sent = switch.send(1, bytes(data(SOURCE, GROUP, ttl=ttl)))
     assert [IP(packet[14:]).ttl for _, packet in sent] == ([] if left is None else [left])
-    assert target.drops() == ({"ttl_expired": 1} if left is None else {})
+    assert switch.drops() == ({"ttl_expired": 1} if left is None else {})
 
 
 LAN = [2, 3, 4]
@@ -104,42 +100,39 @@ def _checksum(packet: bytes) -> int:
     return int(IP(bytes(header)).chksum)
 
 
-def test_fragments_of_a_datagram_are_forwarded(target: Target) -> None:
-    install(target)
-    route_group(target, GROUP, 1, accept=[1, 2])
-    target.send(2, join(GROUP))
+def test_fragments_of_a_datagram_are_forwarded(switch: Target) -> None:
+    route_group(switch, GROUP, 1, accept=[1, 2])
+    switch.send(2, join(GROUP))
     for flags, offset in (("MF", 0), ("MF", 185), (0, 370)):
         packet = data(SOURCE, GROUP)
         packet[IP].flags, packet[IP].frag = flags, offset
-        ((port, sent),) = target.send(1, bytes(packet))
+        ((port, sent),) = switch.send(1, bytes(packet))
         out = IP(sent[14:])
         assert (port, out.flags, out.frag, out.ttl) == (2, packet[IP].flags, offset, 7)
 
 
-def test_copies_are_counted_per_slot_and_port(target: Target) -> None:
-    install(target)
-    route_source(target, SOURCE, GROUP, 4095, upstream=[1])
-    target.send(2, join(GROUP, SOURCE))
-    target.send(8, join(GROUP, SOURCE))
+def test_copies_are_counted_per_slot_and_port(switch: Target) -> None:
+    route_source(switch, SOURCE, GROUP, 4095, upstream=[1])
+    switch.send(2, join(GROUP, SOURCE))
+    switch.send(8, join(GROUP, SOURCE))
     packet = bytes(data(SOURCE, GROUP))
     for _ in range(3):
-        target.send(1, packet)
-    target.send(8, leave(GROUP, SOURCE))
-    target.send(1, packet)
+        switch.send(1, packet)
+    switch.send(8, leave(GROUP, SOURCE))
+    switch.send(1, packet)
     first = 4095 * number("MAX_PORTS") - 1
-    assert target.counter("slot_port", first + 2) == (4, 4 * len(packet))
-    assert target.counter("slot_port", first + 8) == (3, 3 * len(packet))
-    assert target.counter("slot_port", first + 1) == (0, 0)
+    assert switch.counter("slot_port", first + 2) == (4, 4 * len(packet))
+    assert switch.counter("slot_port", first + 8) == (3, 3 * len(packet))
+    assert switch.counter("slot_port", first + 1) == (0, 0)
 
 
-def test_slots_are_apart(target: Target) -> None:
-    install(target)
+def test_slots_are_apart(switch: Target) -> None:
     groups = [(f"232.0.{slot >> 8}.{slot & 255}", slot) for slot in (256, 257, 511, 4095)]
     for index, (group, slot) in enumerate(groups):
-        route_source(target, SOURCE, group, slot, upstream=[1])
-        target.send(2 + index, join(group, SOURCE))
+        route_source(switch, SOURCE, group, slot, upstream=[1])
+        switch.send(2 + index, join(group, SOURCE))
     for index, (group, _) in enumerate(groups):
-        assert [port for port, _ in target.send(1, bytes(data(SOURCE, group)))] == [2 + index]
+        assert [port for port, _ in switch.send(1, bytes(data(SOURCE, group)))] == [2 + index]
 
 
 def test_twelve_ports_have_a_group_for_every_bitmap(target: Target) -> None:
