@@ -7,13 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
 from PIL import Image
+
+from experiments.figures.extents import PLACE, RECTANGLE, STRAIGHT, Box, box_of, extent, meet
 
 STYLE: Final[Mapping[Any, Any]] = {
     "svg.fonttype": "none",
@@ -22,8 +24,8 @@ STYLE: Final[Mapping[Any, Any]] = {
 }
 """matplotlib's settings: letters as text and not as outlines; Verdana has the same widths where there is no DejaVu."""
 _NAMESPACE: Final = "http://www.w3.org/2000/svg"
-_PATH, _USE, _TEXT, _SHEET, _GROUP, _DEFINITIONS = (
-    f"{{{_NAMESPACE}}}{name}" for name in ("path", "use", "text", "style", "g", "defs")
+_PATH, _USE, _TEXT, _SHEET, _GROUP, _DEFINITIONS, _CLIP_PATH = (
+    f"{{{_NAMESPACE}}}{name}" for name in ("path", "use", "text", "style", "g", "defs", "clipPath")
 )
 _PNG: Final = "data:image/png;base64,"
 _HREF: Final = "{http://www.w3.org/1999/xlink}href"
@@ -32,18 +34,12 @@ _DECIMALS, _SHAPE_DECIMALS = 1, 2
 _DOTS_PER_INCH: Final = 100
 """Of what is drawn as pixels: more than the 72 at which figures are shown."""
 _NUMBER: Final = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
-_PLACE: Final = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
-"""A number of a compact picture, which may begin with its point."""
 _ROTATED: Final = re.compile(r"rotate\((\S+) ([^)]*)\)")
 _MOVED: Final = re.compile(r"translate\(([^)]*)\)")
 _LENGTH: Final = re.compile(r"((?:stroke-width|stroke-dasharray|stroke-dashoffset|font-size): ?)([^;}\"]+)")
 _STROKE: Final = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)([hv]-?[\d.]+)")
 """A marker that is one upright or level line."""
-_STRAIGHT: Final = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)([hvl])(-?[\d.]+) ?(-?[\d.]+)?")
-_END: Final = 0.01
-"""The part of a line that is its end."""
-_Box: TypeAlias = tuple[float, float, float, float]
-"""Left, top, right, bottom."""
+_CLIP: Final = re.compile(r"clip-path: url\(#(\w+)\); ")
 
 
 def new_canvas(width: float, height: float) -> Canvas:
@@ -82,7 +78,7 @@ def in_tenths(svg: str) -> str:
 
 
 def _tenths(numbers: str, decimals: int = _DECIMALS) -> str:
-    return _PLACE.sub(lambda found: _text(10 * float(found[0]), decimals), numbers)
+    return PLACE.sub(lambda found: _text(10 * float(found[0]), decimals), numbers)
 
 
 def compact(svg: str) -> str:
@@ -102,9 +98,10 @@ def compact(svg: str) -> str:
                 _HREF,
                 _PNG + base64.b64encode(few_colours(base64.b64decode(element.attrib[_HREF][len(_PNG) :]))).decode(),
             )
+    unclip(root)
     _unwrap(root)
-    _join(root)
-    _share_styles(root)
+    join(root)
+    share_styles(root)
     style_letters(root)
     return _written(root)
 
@@ -183,13 +180,38 @@ def _text(value: float, decimals: int) -> str:
     return "0" if text in ("-0", "") else re.sub(r"^(-?)0\.", r"\1.", text)
 
 
+def unclip(root: Element) -> None:
+    """Clips go that cut nothing off."""
+    frames = {str(clip.get("id")): clip[0].attrib for clip in root.iter(_CLIP_PATH)}
+    shapes = {f"#{path.get('id')}": path for path in root.iter(_PATH) if path.get("id")}
+    default = float(root.get("stroke-width", "1"))
+    used = set()
+    for element in root.iter():
+        if (clip := _CLIP.match(style := element.get("style", ""))) is None:
+            continue
+        x, y, width, height = (float(frames[clip[1]][name]) for name in ("x", "y", "width", "height"))
+        extents = [
+            extent(shown, shapes, default) for shown in element.iter() if shown.tag not in (_GROUP, _DEFINITIONS)
+        ]
+        if all(one and x <= one[0] and y <= one[1] and one[2] <= x + width and one[3] <= y + height for one in extents):
+            element.set("style", style[clip.end() :])
+            if not style[clip.end() :]:
+                del element.attrib["style"]
+        else:
+            used.add(clip[1])
+    for definitions in root.iter(_DEFINITIONS):
+        definitions[:] = [child for child in definitions if child.tag != _CLIP_PATH or child.get("id") in used]
+
+
 def _unwrap(element: Element) -> None:
-    """Take groups apart that say nothing."""
+    """Take groups apart that say nothing, and leave out paths that show nothing."""
     children: list[Element] = []
     for child in element:
         _unwrap(child)
         if child.tag == _GROUP and not child.attrib:
             children += child
+        elif child.tag == _PATH and child.get("style") == "fill: none" and not child.get("id"):
+            continue
         elif len(child) or child.attrib or child.tag not in (_GROUP, _DEFINITIONS):
             children.append(child)
     element[:] = children
@@ -197,41 +219,40 @@ def _unwrap(element: Element) -> None:
 
 @dataclass(slots=True)
 class _Drawn:
-    """An element, and lines of one style that it stands for."""
+    """An element, and lines or bars of one style that it stands for."""
 
     element: Element
     style: str
-    """Empty: it is no line."""
+    """Empty: it is neither."""
     path: str = ""
-    boxes: list[_Box] = field(default_factory=list)
-    """Where its lines are; empty: not known."""
+    boxes: list[Box] = field(default_factory=list)
+    """Where they are; empty: not known."""
     lines: int = 1
 
     def is_clear_of(self, other: "_Drawn") -> bool:
         """Whether it does not matter which of the two is drawn first."""
         if self.element.tag in (_TEXT, _DEFINITIONS):
             return True
-        return bool(self.boxes and other.boxes) and not any(
-            _meet(one, two) for one in self.boxes for two in other.boxes
-        )
+        return bool(self.boxes and other.boxes) and not any(meet(one, two) for one in self.boxes for two in other.boxes)
 
     def result(self) -> Element:
         """One path where it stands for several lines."""
         return self.element if self.lines == 1 else Element(_PATH, {"d": self.path, "style": self.style})
 
 
-def _join(root: Element) -> None:
+def join(root: Element) -> None:
     """Lines of one style become one path where nothing that is drawn between them meets them; so do markers that are
-    lines: ticks, ends of error bars. Words stand beside lines."""
+    lines: ticks, ends of error bars; and bars, which do not meet either. Words stand beside lines."""
     shapes = {f"#{path.get('id')}": path for path in root.iter(_PATH) if path.get("id")}
     for parent in list(root.iter()):
         drawn: list[_Drawn] = []
         for child in parent:
-            style, path = _as_line(child, shapes) or ("", "")
-            straight = _STRAIGHT.fullmatch(path)
-            new = _Drawn(child, style, path, [] if straight is None else [_box(straight)])
+            style, path = _as_line(child, shapes) or _as_area(child) or ("", "")
+            straight, area = STRAIGHT.fullmatch(path), RECTANGLE.fullmatch(path)
+            boxes = [box_of(straight)] if straight else [extent(child, {}, 0.0)] if area else []
+            new = _Drawn(child, style, path, [box for box in boxes if box is not None])
             before = next((one for one in reversed(drawn) if one.style == style or not one.is_clear_of(new)), None)
-            if style and before is not None and before.style == style:
+            if style and before is not None and before.style == style and (not area or before.is_clear_of(new)):
                 before.path += path
                 before.boxes = [*before.boxes, *new.boxes] if before.boxes and new.boxes else []
                 before.lines += 1
@@ -242,22 +263,6 @@ def _join(root: Element) -> None:
     for definitions in root.iter(_DEFINITIONS):
         definitions[:] = [child for child in definitions if child.tag != _PATH or f"#{child.get('id')}" in used]
     _unwrap(root)
-
-
-def _box(line: re.Match[str]) -> _Box:
-    """Of a straight line, less its ends, which others may touch."""
-    x, y, word, *numbers = line.groups()
-    first, second = float(numbers[0]), float(numbers[1] or 0)
-    steps = {"h": (first, 0.0), "v": (0.0, first), "l": (first, second)}[word]
-    (left, right), (top, bottom) = (
-        sorted((start + _END * step, start + (1 - _END) * step))
-        for start, step in zip((float(x), float(y)), steps, strict=True)
-    )
-    return left, top, right, bottom
-
-
-def _meet(one: _Box, other: _Box) -> bool:
-    return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]
 
 
 def _as_line(element: Element, shapes: Mapping[str, Element]) -> tuple[str, str] | None:
@@ -285,7 +290,15 @@ def _as_line(element: Element, shapes: Mapping[str, Element]) -> tuple[str, str]
     return style, f"M{first}{between}{second}{step}"
 
 
-def _share_styles(root: Element) -> None:
+def _as_area(element: Element) -> tuple[str, str] | None:
+    """Style and path of a rectangle of one colour."""
+    style = element.get("style", "")
+    if element.tag != _PATH or element.attrib.keys() != {"d", "style"} or "opacity" in style or "stroke" in style:
+        return None
+    return (style, element.attrib["d"]) if RECTANGLE.fullmatch(element.attrib["d"]) else None
+
+
+def share_styles(root: Element) -> None:
     """Styles that come more than once as classes."""
     counts = Counter(style for element in root.iter() if (style := element.get("style")) is not None)
     classes = {style: f"c{number}" for number, style in enumerate(style for style, n in counts.items() if n > 1)}

@@ -84,6 +84,32 @@ def test_neighbouring_lines_of_a_style_are_one_path() -> None:
     assert joined((one + other).replace("stroke:", "opacity: 0.5; stroke:")).count("<path") == 2, "overlaps would show"
 
 
+def test_bars_of_a_colour_are_one_path_unless_they_meet() -> None:
+    one, other = (f'<path d="M {x} 9 L {x + 2} 9 L {x + 2} 0 L {x} 0 z" style="fill: #00ff00"/>' for x in (1, 5))
+    assert joined(one + other) == '<path d="M1 9h2v-9h-2zM5 9h2v-9h-2z" style="fill:#00ff00"/>'
+    assert joined(one + one.replace("1", "2")).count("<path") == 2
+    across = '<path d="M 0 5 L 9 5 L 9 4 L 0 4 z" style="fill: #ff0000"/>'
+    assert joined(one + across + other).count("<path") == 3, "they would be drawn in another order"
+    assert joined(one + '<path d="M 9 9 L 7 7" style="fill: none"/>' + other).count("<path") == 1, "shows nothing"
+
+
+@pytest.mark.parametrize(
+    ("shape", "cuts"),
+    [
+        ('<path d="M 1 1 L 9 1 L 9 9" style="fill: none; stroke: #000000; stroke-width: 0.8"/>', False),
+        ('<path d="M 1 1 L 9.4 1" style="fill: none; stroke: #000000; stroke-width: 0.8"/>', True),  # its own width
+        ('<path d="M 0 0 L 10 0 L 10 10 L 0 10 z" style="fill: #00ff00"/>', False),
+        ('<path d="M 0 0 L 10 0 L 10 10.1 L 0 10 z" style="fill: #00ff00"/>', True),
+        ('<path d="M 5 5 C 5 11 6 6 7 7" style="fill: #00ff00"/>', True),  # perhaps
+        ('<text x="1" y="1">its width is not known</text>', True),
+    ],
+)
+def test_a_clip_that_cuts_nothing_off_goes(shape: str, cuts: bool) -> None:
+    clip = '<defs><clipPath id="p"><rect x="0" y="0" width="10" height="10"/></clipPath></defs>'
+    for clipped in (shape.replace(" ", ' clip-path="url(#p)" ', 1), f'<g clip-path="url(#p)">{shape}</g>'):
+        assert ("clip" in joined(clipped + clip)) == cuts
+
+
 def test_ends_of_error_bars_are_lines() -> None:
     def bars(shape: str) -> str:
         uses = "".join(
