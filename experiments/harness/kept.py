@@ -1,12 +1,12 @@
 """Results that were kept, and whether they are of the scenarios that the rows have today."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from experiments.harness.origin import Made
 from experiments.harness.reproduce import Options, RowResult
@@ -17,13 +17,22 @@ State: TypeAlias = Literal["current", "scenario changed", "unknown"]
 """Every document is today's; one is not; made before digests were kept."""
 
 
+_DIGITS: Final = 8
+"""Of a document's digest: it is held against one other, of the same case (ours)."""
+
+
+def kept_digest(document: Mapping[str, Any]) -> str:
+    """What a file has of a case's document."""
+    return document_digest(document)[:_DIGITS]
+
+
 class KeptCase(BaseModel):
     """One quantity of a case."""
 
     case: str
     world: World
-    scenario: str | None = None
-    """The document's digest; None in an older file."""
+    scenario: Annotated[str, AfterValidator(lambda digest: digest[:_DIGITS])] | None = None
+    """As `kept_digest` has it; None in an older file, and more digits in some."""
     quantity: str
     reference: float | None = None
     values: list[float | None]
@@ -118,7 +127,7 @@ def standing(kept: Kept, row: Row) -> Standing:
     if all(digests == {None} for digests in was.values()):
         return Standing("unknown")
     cases = () if row.experiment is None else row.experiment.cases(kept.quick)
-    now = {(case.label, case.world): document_digest(case.document) for case in cases}
+    now = {(case.label, case.world): kept_digest(case.document) for case in cases}
     changed = [key for key, digests in was.items() if key not in now or digests - {now[key], None}]
     if not kept.notes:
         changed += [key for key in now if key not in was]

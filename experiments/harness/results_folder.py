@@ -8,10 +8,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.harness.kept import Kept, KeptError, KeptRow, kept_result, parse_kept, read_kept, standing
+from experiments.harness.kept import Kept, KeptError, KeptRow, kept_digest, kept_result, parse_kept, read_kept, standing
 from experiments.harness.origin import Made
 from experiments.harness.reproduce import RowResult
-from experiments.harness.row import Outcome, document_digest
+from experiments.harness.row import Outcome
 from experiments.harness.statistics import Estimate
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -73,7 +73,7 @@ def details(result: RowResult, made: Made) -> dict[str, Any]:
 def _key(outcome: Outcome) -> tuple[object, ...]:
     """What the quantities of a case have in common."""
     case = outcome.case
-    return case.label, case.world, document_digest(case.document), case.x
+    return case.label, case.world, kept_digest(case.document), case.x
 
 
 def _case(outcomes: Iterable[Outcome], world_of_all: str | None) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from experiments.harness.kept import KeptError, kept_result, kept_rows, read_kept, standing
+from experiments.harness.kept import KeptError, kept_digest, kept_result, kept_rows, read_kept, standing
 from experiments.harness.origin import Made
 from experiments.harness.relations import EachBetween
 from experiments.harness.reproduce import Options, RowResult
 from experiments.harness.results_folder import RESULTS, judge_anew, keep, summary
-from experiments.harness.row import Case, Experiment, Figure, Outcome, Row, document_digest, with_assistance
+from experiments.harness.row import Case, Experiment, Figure, Outcome, Row, with_assistance
 from experiments.harness.statistics import mean_interval
 from experiments.rows import ROWS
 
@@ -50,7 +50,7 @@ def test_a_file_says_where_its_result_comes_from(tmp_path: Path) -> None:
         "hosts": "interpreted",
     }
     assert kept["quick"] is False
-    assert kept["cases"][0]["scenario"] == document_digest({"load": 1})
+    assert kept["cases"][0]["scenario"] == kept_digest({"load": 1})
     read = read_kept(tmp_path / "a-row.json")
     assert read is not None
     assert read.made == MADE
