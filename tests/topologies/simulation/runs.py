@@ -1,5 +1,6 @@
 """Runs a scenario's text in virtual time, for tests."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,21 @@ def session(size: str = "500 kB", start: float = 0.0, join: float = 0.0) -> str:
     return SESSION % (size, f"{start} s", *[f"{join} s"] * 4)
 
 
+def scenario_text(head: str, nodes: Mapping[str, str], links: Iterable[str], *more: str) -> str:
+    """A scenario's text, line by line: nodes with their kinds, links ("[one, other], rate: ..."), and the sections that
+    come after them."""
+    return "\n".join(
+        (
+            head,
+            "nodes:",
+            *(f"  {name}: {{kind: {kind}}}" for name, kind in nodes.items()),
+            "links:",
+            *(f"  - {{between: {link}}}" for link in links),
+            *more,
+        )
+    )
+
+
 class Run:
     """A run that is over."""
 
@@ -66,6 +82,10 @@ class Run:
     def series(self, name: str) -> list[dict[str, Any]]:
         """The rows of one of its time series."""
         return read_series(self.folder / "series" / f"{name}.jsonl")
+
+    def sender(self) -> dict[str, Any]:
+        """The last row of session 1's sender."""
+        return self.series("session-1-sender")[-1]
 
     def files(self) -> dict[str, bytes]:
         """All its time series, as they are."""

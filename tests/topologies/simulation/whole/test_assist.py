@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.topologies.simulation.runs import Run, simulate
+from tests.topologies.simulation.runs import Run, scenario_text, simulate
 
 FAN_OUT = 11
 """Hosts on one edge switch: with the uplink the twelve ports that need no groups of their own."""
@@ -16,43 +15,29 @@ def scenario(receivers: int, assist: str, *, size: str, loss: str = "", faults: 
     """A one-level logical tree over a physical one: sender - s0 - two middle switches - edge switches - receivers."""
     hosts = [f"r{index}" for index in range(receivers)]
     edges = -(-receivers // FAN_OUT)
-    nodes = [
-        *("s0", "m0", "m1"),
-        *(f"e{index}" for index in range(edges)),
-    ]
-    lines = [f"  {name}: {{kind: p4}}" for name in nodes]
-    lines += [f"  {name}: {{kind: host}}" for name in ("sender", *hosts)]
+    switches = ("s0", "m0", "m1", *(f"e{index}" for index in range(edges)))
     queue = "queue: {kind: droptail, packets: 200}"
-    links = [f"  - {{between: [sender, s0], rate: 100 Mbps, delay: 1 ms, {queue}}}"]
-    links += [f"  - {{between: [s0, m{index}], rate: 10 Mbps, delay: 5 ms, {queue}}}" for index in (0, 1)]
-    for index in range(edges):
-        links.append(f"  - {{between: [m{index % 2}, e{index}], rate: 20 Mbps, delay: {2 + index % 4} ms}}")
+    links = [f"[sender, s0], rate: 100 Mbps, delay: 1 ms, {queue}"]
+    links += [f"[s0, m{index}], rate: 10 Mbps, delay: 5 ms, {queue}" for index in (0, 1)]
+    links += [f"[m{index % 2}, e{index}], rate: 20 Mbps, delay: {2 + index % 4} ms" for index in range(edges)]
     for index, host in enumerate(hosts):
         lossy = loss if index % 10 == 3 else ""
         delay = 1 + index * 7 % 13
-        links.append(f"  - {{between: [e{index // FAN_OUT}, {host}], rate: 50 Mbps, delay: {delay} ms{lossy}}}")
-    return "\n".join(
-        (
-            "name: merging\nseed: 1\nduration: 60 s\nnodes:",
-            *lines,
-            "links:",
-            *links,
-            "sessions:",
-            f"  - {{id: 1, protocol: mtcp, sender: sender, group: 232.1.0.1, port: 5001, size: {size},",
-            f"     assist: {assist}, tree: one-level, slow_receivers: {{drop_after: 3 s}},",
-            f"     receivers: [{', '.join(hosts)}]}}",
-            faults,
-        )
+        links.append(f"[e{index // FAN_OUT}, {host}], rate: 50 Mbps, delay: {delay} ms{lossy}")
+    return scenario_text(
+        "name: merging\nseed: 1\nduration: 60 s",
+        dict.fromkeys(switches, "p4") | dict.fromkeys(("sender", *hosts), "host"),
+        links,
+        "sessions:",
+        f"  - {{id: 1, protocol: mtcp, sender: sender, group: 232.1.0.1, port: 5001, size: {size},",
+        f"     assist: {assist}, tree: one-level, slow_receivers: {{drop_after: 3 s}},",
+        f"     receivers: [{', '.join(hosts)}]}}",
+        faults,
     )
 
 
-def sender(run: Run) -> dict[str, Any]:
-    """The sender's last row."""
-    return run.series("session-1-sender")[-1]
-
-
 def feedback_per_data(run: Run) -> float:
-    row = sender(run)
+    row = run.sender()
     return float(row["feedback_packets"] / row["data_packets"])
 
 
@@ -79,7 +64,7 @@ def test_rates_windows_and_repairs_are_those_without(tmp_path: Path, loss: str) 
         assist: simulate(tmp_path / assist, scenario(10, assist, size="4 MB", loss=loss))
         for assist in ("none", "switch")
     }
-    plain, merging = (sender(run) for run in runs.values())
+    plain, merging = (run.sender() for run in runs.values())
     assert goodputs(runs["switch"])[0] == pytest.approx(goodputs(runs["none"])[0], rel=0.1)
     assert merging["repair_packets"] == pytest.approx(plain["repair_packets"], abs=3 + 0.1 * plain["repair_packets"])
     windows = [[row["cwnd"] for row in run.series("session-1-sender") if row.get("cwnd")] for run in runs.values()]

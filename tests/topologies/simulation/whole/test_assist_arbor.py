@@ -10,7 +10,7 @@ from hosts.endpoint import Address, Effect
 from hosts.protocols.arbor.file_sender import ArborFileSender
 from hosts.protocols.arbor.packets import Blocks, Join
 from hosts.protocols.arbor.sender import ArborSender
-from tests.topologies.simulation.runs import simulate
+from tests.topologies.simulation.runs import scenario_text, simulate
 
 RECEIVERS = 24
 SIZE = 360_000
@@ -21,26 +21,22 @@ EDGES = tuple(f"e{index}" for index in range(RECEIVERS // FAN_OUT))
 def scenario(assist: str, faults: Sequence[str] = (), content: str = f"size: {SIZE} B", helpless: str = "") -> str:
     """A file, or something else, to receivers that lose independently."""
     hosts = [f"r{index}" for index in range(RECEIVERS)]
-    lines = [f"  {name}: {{kind: p4, assist: {str(name not in helpless).lower()}}}" for name in ("s0", *EDGES)]
-    lines += [f"  {name}: {{kind: host}}" for name in ("sender", *hosts)]
-    links = ["  - {between: [sender, s0], rate: 5 Mbps, delay: 10 ms, queue: {kind: droptail, packets: 20}}"]
-    links += [f"  - {{between: [s0, {edge}], rate: 50 Mbps, delay: 1 ms}}" for edge in EDGES]
+    switches = {name: f"p4, assist: {str(name not in helpless).lower()}" for name in ("s0", *EDGES)}
+    links = ["[sender, s0], rate: 5 Mbps, delay: 10 ms, queue: {kind: droptail, packets: 20}"]
+    links += [f"[s0, {edge}], rate: 50 Mbps, delay: 1 ms" for edge in EDGES]
     links += [
-        f"  - {{between: [{EDGES[index // FAN_OUT]}, {host}], rate: 50 Mbps, delay: {5 + index % 5} ms,"
-        f" toward: {{{host}: {{loss: 2 %}}}}}}"
+        f"[{EDGES[index // FAN_OUT]}, {host}], rate: 50 Mbps, delay: {5 + index % 5} ms,"
+        f" toward: {{{host}: {{loss: 2 %}}}}"
         for index, host in enumerate(hosts)
     ]
-    return "\n".join(
-        (
-            "name: lacking\nseed: 1\nduration: 60 s\nnodes:",
-            *lines,
-            "links:",
-            *links,
-            "sessions:",
-            f"  - {{id: 1, protocol: arbor, sender: sender, group: 232.6.0.1, port: 5001, {content},",
-            f"     assist: {assist}, parameters: {{challenges_per_rtt: 0}}, receivers: [{', '.join(hosts)}]}}",
-            *(("faults:", *(f"  - {fault}" for fault in faults)) if faults else ()),
-        )
+    return scenario_text(
+        "name: lacking\nseed: 1\nduration: 60 s",
+        switches | dict.fromkeys(("sender", *hosts), "host"),
+        links,
+        "sessions:",
+        f"  - {{id: 1, protocol: arbor, sender: sender, group: 232.6.0.1, port: 5001, {content},",
+        f"     assist: {assist}, parameters: {{challenges_per_rtt: 0}}, receivers: [{', '.join(hosts)}]}}",
+        *(("faults:", *(f"  - {fault}" for fault in faults)) if faults else ()),
     )
 
 

@@ -1,11 +1,10 @@
 """RLA with and without switches that merge acknowledgments, over real P4 switches in virtual time."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.topologies.simulation.runs import Run, simulate
+from tests.topologies.simulation.runs import Run, scenario_text, simulate
 
 HOSTS_AT_AN_EDGE = 9
 
@@ -14,33 +13,22 @@ def scenario(receivers: int, assist: str, loss: str, rules: str) -> str:
     """sender - s0 - edge switches, each behind a bottleneck of its own - receivers; every fourth of them lossy."""
     hosts = [f"r{index}" for index in range(receivers)]
     edges = -(-receivers // HOSTS_AT_AN_EDGE)
-    lines = [f"  {name}: {{kind: p4}}" for name in ("s0", *(f"e{index}" for index in range(edges)))]
-    lines += [f"  {name}: {{kind: host}}" for name in ("sender", *hosts)]
+    switches = ("s0", *(f"e{index}" for index in range(edges)))
     queue = "queue: {kind: droptail, packets: 20}"
-    links = ["  - {between: [sender, s0], rate: 100 Mbps, delay: 1 ms}"]
-    links += [
-        f"  - {{between: [s0, e{index}], rate: 4 Mbps, delay: {5 + index} ms, {queue}}}" for index in range(edges)
-    ]
+    links = ["[sender, s0], rate: 100 Mbps, delay: 1 ms"]
+    links += [f"[s0, e{index}], rate: 4 Mbps, delay: {5 + index} ms, {queue}" for index in range(edges)]
     for index, host in enumerate(hosts):
         lossy = loss if index % 4 == 1 else ""
         edge, delay = index // HOSTS_AT_AN_EDGE, 1 + index * 7 % 13
-        links.append(f"  - {{between: [e{edge}, {host}], rate: 50 Mbps, delay: {delay} ms{lossy}}}")
-    return "\n".join(
-        (
-            "name: merging\nseed: 1\nduration: 60 s\nnodes:",
-            *lines,
-            "links:",
-            *links,
-            "sessions:",
-            "  - {id: 1, protocol: rla, sender: sender, group: 232.1.0.1, port: 5001, size: 1 MB,",
-            f"     assist: {assist}, parameters: {{rules: {rules}}}, receivers: [{', '.join(hosts)}]}}",
-        )
+        links.append(f"[e{edge}, {host}], rate: 50 Mbps, delay: {delay} ms{lossy}")
+    return scenario_text(
+        "name: merging\nseed: 1\nduration: 60 s",
+        dict.fromkeys(switches, "p4") | dict.fromkeys(("sender", *hosts), "host"),
+        links,
+        "sessions:",
+        "  - {id: 1, protocol: rla, sender: sender, group: 232.1.0.1, port: 5001, size: 1 MB,",
+        f"     assist: {assist}, parameters: {{rules: {rules}}}, receivers: [{', '.join(hosts)}]}}",
     )
-
-
-def sender(run: Run) -> dict[str, Any]:
-    """The sender's last row."""
-    return run.series("session-1-sender")[-1]
 
 
 def goodput_bps(run: Run) -> float:
@@ -53,7 +41,7 @@ def test_acknowledgments_merge_and_nothing_else_changes(tmp_path: Path, loss: st
     """By the paper's rules, by which every packet has an answer of everybody."""
     runs = {assist: simulate(tmp_path / assist, scenario(18, assist, loss, "paper")) for assist in ("none", "switch")}
     assert all(run.summary.ok for run in runs.values())
-    plain, merging = (sender(run) for run in runs.values())
+    plain, merging = (run.sender() for run in runs.values())
     assert plain["feedback_packets"] > 14 * plain["data_packets"]
     assert merging["feedback_packets"] < 0.3 * plain["feedback_packets"]
     # But for reports of holes and samples the sender's switch makes one of all.
@@ -70,7 +58,7 @@ def test_by_the_default_rules_merging_costs_nothing(tmp_path: Path) -> None:
     """Though receivers whose answers nobody merges answer seldom, and the others every packet."""
     runs = {assist: simulate(tmp_path / assist, scenario(18, assist, "", "tcp")) for assist in ("none", "switch")}
     assert all(run.summary.ok for run in runs.values())
-    merging = sender(runs["switch"])
+    merging = runs["switch"].sender()
     assert merging["summaries"] < 1.1 * (merging["data_packets"] + merging["repair_packets"])
     assert merging["window_timeouts"] == 0
     assert goodput_bps(runs["switch"]) > 0.85 * goodput_bps(runs["none"])

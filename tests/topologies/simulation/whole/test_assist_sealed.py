@@ -41,7 +41,7 @@ def test_repairs_are_copied(tmp_path: Path) -> None:
     text = helped(size="2 MB", last_link=", loss: 2 %").replace("packets: 50", "packets: 12")
     run = simulate(tmp_path / "run", text)
     assert run.summary.ok
-    row = run.series("session-1-sender")[-1]
+    row = run.sender()
     assert row["repair_packets"] > 20
     assert "misquoted" not in row
 

@@ -10,7 +10,7 @@ from hosts.endpoint import Datagram
 from hosts.protocols.tfmcc.packets import Report, parse
 from hosts.protocols.tfmcc.sender import TfmccSender
 from hosts.wire.header import PacketError
-from tests.topologies.simulation.runs import Run, simulate
+from tests.topologies.simulation.runs import Run, scenario_text, simulate
 
 FAN_OUT = 14
 PORTS = 16
@@ -25,10 +25,10 @@ def scenario(receivers: int, assist: str, seconds: float) -> str:
     joins at JOINED_AT."""
     hosts = [f"r{index}" for index in range(receivers)]
     links = [
-        "  - {between: [sender, s0], rate: 100 Mbps, delay: 1 ms}",
-        "  - {between: [u, s0], rate: 100 Mbps, delay: 1 ms}",
-        "  - {between: [s1, v], rate: 100 Mbps, delay: 1 ms}",
-        "  - {between: [s0, s1], rate: 2 Mbps, delay: 10 ms, queue: {kind: droptail, packets: 50}}",
+        "[sender, s0], rate: 100 Mbps, delay: 1 ms",
+        "[u, s0], rate: 100 Mbps, delay: 1 ms",
+        "[s1, v], rate: 100 Mbps, delay: 1 ms",
+        "[s0, s1], rate: 2 Mbps, delay: 10 ms, queue: {kind: droptail, packets: 50}",
     ]
     switches = ["s0", "s1"]
     below, level = hosts, 0
@@ -39,25 +39,19 @@ def scenario(receivers: int, assist: str, seconds: float) -> str:
             switches += parents
         for index, name in enumerate(below):
             delay = 1 + index * 37 % 40
-            links.append(f"  - {{between: [{parents[index // FAN_OUT]}, {name}], rate: 50 Mbps, delay: {delay} ms}}")
+            links.append(f"[{parents[index // FAN_OUT]}, {name}], rate: 50 Mbps, delay: {delay} ms")
         below, level = parents if parents != ["s1"] else [], level + 1
-    nodes = [f"  {name}: {{kind: host}}" for name in ("sender", "u", "v", *hosts)]
-    nodes += [f"  {name}: {{kind: p4}}" for name in switches]
     members = ", ".join([*hosts[:-1], f"{{host: {hosts[-1]}, join: {JOINED_AT:g} s}}"])
-    return "\n".join(
-        (
-            f"name: suppressing\nseed: 1\nduration: {seconds:g} s",
-            "simulation: {trace: 50 ms, traces: 1001}\nnodes:",
-            *nodes,
-            "links:",
-            *links,
-            "sessions:",
-            "  - {id: 1, protocol: tfmcc, sender: sender, group: 232.1.0.1, port: 5001, realtime: true,",
-            f"     assist: {assist}, parameters: {{payload_bytes: 900}}, receivers: [{members}]}}",
-            "traffic:",
-            "  - {kind: udp, source: u, destination: v, rate: 1.6 Mbps, packet: 1000 B,",
-            f"     start: {CONGESTED_AT:g} s}}",
-        )
+    return scenario_text(
+        f"name: suppressing\nseed: 1\nduration: {seconds:g} s\nsimulation: {{trace: 50 ms, traces: 1001}}",
+        dict.fromkeys(("sender", "u", "v", *hosts), "host") | dict.fromkeys(switches, "p4"),
+        links,
+        "sessions:",
+        "  - {id: 1, protocol: tfmcc, sender: sender, group: 232.1.0.1, port: 5001, realtime: true,",
+        f"     assist: {assist}, parameters: {{payload_bytes: 900}}, receivers: [{members}]}}",
+        "traffic:",
+        "  - {kind: udp, source: u, destination: v, rate: 1.6 Mbps, packet: 1000 B,",
+        f"     start: {CONGESTED_AT:g} s}}",
     )
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.topologies.simulation.runs import Run, simulate
+from tests.topologies.simulation.runs import Run, scenario_text, simulate
 
 FOLLOWERS = 24
 FAN_OUT = 12
@@ -14,35 +14,29 @@ def scenario(assist: str, challenges_per_rtt: float) -> str:
     """`lead` has a slow link of its own; all others are behind one that UDP takes most of from CONGESTED_AT on."""
     hosts = [f"r{index}" for index in range(FOLLOWERS)]
     edges = FOLLOWERS // FAN_OUT
-    lines = [f"  {name}: {{kind: p4}}" for name in ("s0", "s1", *(f"e{index}" for index in range(edges)))]
-    lines += [f"  {name}: {{kind: host}}" for name in ("sender", "lead", "u", "v", *hosts)]
+    switches = ("s0", "s1", *(f"e{index}" for index in range(edges)))
     links = [
-        "  - {between: [sender, s0], rate: 10 Mbps, delay: 1 ms}",
-        "  - {between: [u, s0], rate: 10 Mbps, delay: 1 ms}",
-        "  - {between: [s1, v], rate: 10 Mbps, delay: 1 ms}",
-        "  - {between: [s0, lead], rate: 400 kbps, delay: 20 ms, queue: {kind: droptail, packets: 15}}",
-        "  - {between: [s0, s1], rate: 1 Mbps, delay: 10 ms, queue: {kind: droptail, packets: 15}}",
+        "[sender, s0], rate: 10 Mbps, delay: 1 ms",
+        "[u, s0], rate: 10 Mbps, delay: 1 ms",
+        "[s1, v], rate: 10 Mbps, delay: 1 ms",
+        "[s0, lead], rate: 400 kbps, delay: 20 ms, queue: {kind: droptail, packets: 15}",
+        "[s0, s1], rate: 1 Mbps, delay: 10 ms, queue: {kind: droptail, packets: 15}",
+        *(f"[s1, e{index}], rate: 10 Mbps, delay: 1 ms" for index in range(edges)),
     ]
-    links += [f"  - {{between: [s1, e{index}], rate: 10 Mbps, delay: 1 ms}}" for index in range(edges)]
-    links += [
-        f"  - {{between: [e{index // FAN_OUT}, {host}], rate: 10 Mbps, delay: {1 + index * 37 % 60} ms}}"
-        for index, host in enumerate(hosts)
-    ]
+    for index, host in enumerate(hosts):
+        links.append(f"[e{index // FAN_OUT}, {host}], rate: 10 Mbps, delay: {1 + index * 37 % 60} ms")
     receivers = ", ".join(f"{{host: {host}, join: {0.1 * index + 1:.1f} s}}" for index, host in enumerate(hosts))
-    return "\n".join(
-        (
-            "name: challenging\nseed: 1\nduration: 13 s\nsimulation: {trace: 50 ms}\nnodes:",
-            *lines,
-            "links:",
-            *links,
-            "sessions:",
-            "  - {id: 1, protocol: vlmcc, sender: sender, group: 232.5.0.1, port: 5001, realtime: true,",
-            f"     assist: {assist}, parameters: {{payload_bytes: 914, challenges_per_rtt: {challenges_per_rtt:g}}},",
-            f"     receivers: [lead, {receivers}]}}",
-            "traffic:",
-            "  - {kind: udp, source: u, destination: v, rate: 850 kbps, packet: 1000 B,",
-            f"     start: {CONGESTED_AT:g} s}}",
-        )
+    return scenario_text(
+        "name: challenging\nseed: 1\nduration: 13 s\nsimulation: {trace: 50 ms}",
+        dict.fromkeys(switches, "p4") | dict.fromkeys(("sender", "lead", "u", "v", *hosts), "host"),
+        links,
+        "sessions:",
+        "  - {id: 1, protocol: vlmcc, sender: sender, group: 232.5.0.1, port: 5001, realtime: true,",
+        f"     assist: {assist}, parameters: {{payload_bytes: 914, challenges_per_rtt: {challenges_per_rtt:g}}},",
+        f"     receivers: [lead, {receivers}]}}",
+        "traffic:",
+        "  - {kind: udp, source: u, destination: v, rate: 850 kbps, packet: 1000 B,",
+        f"     start: {CONGESTED_AT:g} s}}",
     )
 
 

@@ -1,11 +1,10 @@
 """MTCP's losses above a switch, which all receivers share, over real P4 switches in virtual time."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.topologies.simulation.runs import Run, simulate
+from tests.topologies.simulation.runs import scenario_text, simulate
 
 BRANCHES_MS = (5, 10, 20, 40, 60, 100, 150, 200)
 A_BRANCH = 5
@@ -18,30 +17,20 @@ def scenario(assist: str, *, first: str, branches: str = "", last: str = "", siz
     `branches` and `last` are fields for the links of each kind.
     """
     edges = [f"e{branch}" for branch in range(len(BRANCHES_MS))]
-    links = [f"  - {{between: [sender, s0], rate: 10 Mbps, delay: 1 ms{first}}}"]
+    links = [f"[sender, s0], rate: 10 Mbps, delay: 1 ms{first}"]
     for edge, delay in zip(edges, BRANCHES_MS, strict=True):
-        links.append(f"  - {{between: [s0, {edge}], rate: 20 Mbps, delay: {delay} ms{branches}}}")
+        links.append(f"[s0, {edge}], rate: 20 Mbps, delay: {delay} ms{branches}")
     for receiver in RECEIVERS:
         branch, index = receiver[1:].split("x")
-        links.append(f"  - {{between: [e{branch}, {receiver}], rate: 50 Mbps, delay: {1 + int(index)} ms{last}}}")
-    return "\n".join(
-        (
-            "name: repairs\nseed: 1\nduration: 300 s\nnodes:",
-            *(f"  {name}: {{kind: p4}}" for name in ("s0", *edges)),
-            *(f"  {name}: {{kind: host}}" for name in ("sender", *RECEIVERS)),
-            "links:",
-            *links,
-            "sessions:",
-            f"  - {{id: 1, protocol: mtcp, sender: sender, group: 232.1.0.1, port: 5001, size: {size},",
-            f"     assist: {assist}, tree: one-level, receivers: [{', '.join(RECEIVERS)}]}}",
-            "",
-        )
+        links.append(f"[e{branch}, {receiver}], rate: 50 Mbps, delay: {1 + int(index)} ms{last}")
+    return scenario_text(
+        "name: repairs\nseed: 1\nduration: 300 s",
+        dict.fromkeys(("s0", *edges), "p4") | dict.fromkeys(("sender", *RECEIVERS), "host"),
+        links,
+        "sessions:",
+        f"  - {{id: 1, protocol: mtcp, sender: sender, group: 232.1.0.1, port: 5001, size: {size},",
+        f"     assist: {assist}, tree: one-level, receivers: [{', '.join(RECEIVERS)}]}}",
     )
-
-
-def sender(run: Run) -> dict[str, Any]:
-    """The sender's last row."""
-    return run.series("session-1-sender")[-1]
 
 
 def test_a_loss_near_the_sender_is_repaired_once_a_branch(tmp_path: Path) -> None:
@@ -50,7 +39,7 @@ def test_a_loss_near_the_sender_is_repaired_once_a_branch(tmp_path: Path) -> Non
     first = f", queue: {{kind: droptail, packets: 60}}, toward: {{s0: {{loss: {loss}}}}}"
     run = simulate(tmp_path / "run", scenario("switch", first=first))
     assert run.summary.ok
-    last = sender(run)
+    last = run.sender()
     lost = loss * (last["data_packets"] + last["repair_packets"])
     assert 10 < last["repair_packets"] < 1.5 * lost * len(BRANCHES_MS)
 

@@ -33,7 +33,7 @@ def test_what_receivers_say_passes_switches_as_it_is(tmp_path: Path) -> None:
     run = simulate(tmp_path / "run", sealed("rla"))
     said = [json.loads(path.read_text()) for path in (run.folder / "agents").glob("session-1-r*.json")]
     acks = sum(one["counters"]["feedback_packets"] for one in said)
-    last = run.series("session-1-sender")[-1]
+    last = run.sender()
     assert acks - 4 <= last["feedback_packets"] <= acks, "all but those that come when the sender is through"
     assert last["summaries"] == 0
     assert not {"drop_forged", "drop_open"} & {counter for one in said for counter in one["counters"]}
