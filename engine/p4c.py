@@ -87,7 +87,7 @@ def compile_programs(p4c: str, folder: Path, names: Sequence[str], destination: 
 
 
 def pack(content: bytes) -> bytes:
-    """What is kept of a JSON, a fifth of its size or less; `make setup` unpacks it."""
+    """What is kept of p4c's output, a fifth of its size or less; `make setup` unpacks it."""
     text = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}
     return lzma.compress(content, filters=[text])
 
@@ -168,8 +168,8 @@ def rebuild(write: Callable[[str], None], stamp: Path, artifacts: Sequence[str])
 
 @dataclass(frozen=True, slots=True)
 class KeptPrograms:
-    """Small programs that are kept compiled beside their sources: each one's BMv2 JSON (packed), its P4Info, and a
-    stamp. The output depends on the sources and p4c's version only."""
+    """Small programs that are kept compiled beside their sources: each one's BMv2 JSON and P4Info, packed, and a stamp.
+    The output depends on the sources and p4c's version only."""
 
     folder: Path
     names: tuple[str, ...]
@@ -194,9 +194,8 @@ class KeptPrograms:
 
     def _compile_here(self, p4c: str) -> None:
         self.compile_into(p4c, self.folder)
-        for name in self.names:
-            program = self.folder / f"{name}.json"
-            program.with_name(f"{name}.json.xz").write_bytes(pack(program.read_bytes()))
+        for name in self.artifacts:
+            (self.folder / f"{name}.xz").write_bytes(pack((self.folder / name).read_bytes()))
 
 
 def write_stamp(path: Path, version: str, artifacts: Sequence[str]) -> None:

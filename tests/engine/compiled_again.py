@@ -29,14 +29,13 @@ def assert_unchanged(programs: KeptPrograms) -> None:
     assert isinstance(artifacts, dict)
     for name in programs.artifacts:
         assert artifacts[name] == p4c.file_hash(programs.folder / name), f"{name} was edited: run `make p4`"
-    for name in programs.names:
-        assert_unpacked(programs.folder / f"{name}.json")
+        assert_unpacked(programs.folder / name)
 
 
-def assert_unpacked(program: Path) -> None:
-    """What is kept of a JSON is the JSON."""
-    packed = lzma.decompress(program.with_name(f"{program.name}.xz").read_bytes())
-    assert packed == program.read_bytes(), f"{program} is of another time: run `make setup`"
+def assert_unpacked(artifact: Path) -> None:
+    """What is kept of an artifact is the artifact."""
+    packed = lzma.decompress(artifact.with_name(f"{artifact.name}.xz").read_bytes())
+    assert packed == artifact.read_bytes(), f"{artifact} is of another time: run `make setup`"
 
 
 def assert_the_same(

@@ -79,7 +79,7 @@ def _action_id(info: p4i.P4Info, alias: str) -> int:
 
 
 def test_the_test_program_was_compiled_since_it_changed() -> None:
-    """Otherwise run tests/engine/data/compile."""
+    """Otherwise run tests/engine/compile."""
     digest, name = (DATA / "entities.sha256").read_text().split()
     assert hashlib.sha256((DATA / name).read_bytes()).hexdigest() == digest
 

@@ -39,16 +39,17 @@ class Program:
 
 def read(folder: Path, name: str) -> Program:
     """A program that is kept."""
-    p4info = text_format.Parse((folder / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
+    p4info = text_format.Parse(_kept(folder / f"{name}.p4info.txtpb"), p4i.P4Info())
     return Program(name, read_json(folder / name), p4info)
 
 
 def read_json(program: Path) -> str:
-    """What p4c wrote of a program that is kept, its path given without a suffix; the larger ones are packed."""
-    packed = program.with_name(f"{program.name}.json.xz")
-    if packed.exists():
-        return lzma.decompress(packed.read_bytes()).decode()
-    return program.with_name(f"{program.name}.json").read_text()
+    """What p4c wrote of a program that is kept, its path given without a suffix."""
+    return _kept(program.with_name(f"{program.name}.json"))
+
+
+def _kept(artifact: Path) -> str:
+    return lzma.decompress(artifact.with_name(f"{artifact.name}.xz").read_bytes()).decode()
 
 
 def own_programs() -> list[Program]:

@@ -22,7 +22,7 @@ OWN = sorted(source.stem for source in DATA.glob("*.p4"))
 
 @pytest.mark.parametrize("name", OWN)
 def test_the_programs_were_compiled_since_they_changed(name: str) -> None:
-    """Otherwise run tests/engine/whole/differential/data/compile."""
+    """Otherwise run tests/engine/compile."""
     digest, file = (DATA / f"{name}.sha256").read_text().split()
     assert hashlib.sha256((DATA / file).read_bytes()).hexdigest() == digest
 
