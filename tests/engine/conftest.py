@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.engine.entities import Bench, new_bench
+from tests.engine.namespaces import Namespace, add_veth, namespaces
 from tests.engine.served import Controller, Served, controllers
 
 
@@ -34,3 +35,18 @@ def primary(controller: Controller) -> Controller:
     controller.arbitrate(10)
     controller.push()
     return controller
+
+
+@pytest.fixture
+def space() -> Iterator[Namespace]:
+    """A network namespace that the test runs in."""
+    with namespaces(1) as (made,), made.entered():
+        yield made
+
+
+@pytest.fixture
+def wired(space: Namespace) -> Namespace:
+    """With interfaces for ports 1 and 2 of a switch, s1 and s2, whose other ends are h1 and h2."""
+    for port in (1, 2):
+        add_veth(f"s{port}", f"h{port}")
+    return space

@@ -7,6 +7,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import canopy_engine
 import pytest
@@ -28,19 +30,11 @@ pytestmark = pytest.mark.root
 
 
 @pytest.fixture
-def space() -> Iterator[Namespace]:
-    """A namespace that the test runs in."""
-    with namespaces(1) as (made,), made.entered():
-        yield made
-
-
-@pytest.fixture
-def live(space: Namespace) -> Iterator[tuple[canopy_engine.Switch, canopy_engine.LiveSwitch]]:
+def live(wired: Namespace) -> Iterator[tuple[canopy_engine.Switch, canopy_engine.LiveSwitch]]:
     """A running switch with ports 1 and 2, joined both ways; their hosts' ends are h1 and h2."""
     switch = new_switch()
     live = canopy_engine.LiveSwitch(switch)
     for port, peer in ((1, 2), (2, 1)):
-        add_veth(f"s{port}", f"h{port}")
         rule(switch, port, "forward", peer)
         live.add_port(port, f"s{port}")
     live.start()
@@ -49,6 +43,8 @@ def live(space: Namespace) -> Iterator[tuple[canopy_engine.Switch, canopy_engine
 
 
 _SO_RCVBUFFORCE = 33  # socket(7); Python's module does not name it
+UDP_SEGMENT = 103  # linux/udp.h
+THERE = ("10.0.0.2", 5000)
 
 Live = tuple[canopy_engine.Switch, canopy_engine.LiveSwitch]
 
@@ -120,129 +116,115 @@ def test_packet_out_packet_in_and_digest(live: Live) -> None:
     assert by_kind["digest"]["values"] == [[word(1), b"\x02\0\0\0\0\x01"]]
 
 
-def hosts(made: list[Namespace], switch: canopy_engine.Switch) -> canopy_engine.LiveSwitch:
-    """Two hosts with addresses and ordinary interfaces (all offloads on), joined by a running switch.
+@dataclass(frozen=True)
+class Hosts:
+    """Two hosts with addresses and ordinary interfaces (all offloads on), joined by a running switch."""
 
-    They know each other's hardware address, so that nothing but a test's own frames passes.
-    """
+    live: canopy_engine.LiveSwitch
+    one: Namespace
+    two: Namespace
+
+    @contextmanager
+    def sockets(self, *options: tuple[int, int]) -> Iterator[tuple[socket.socket, socket.socket]]:
+        """Of UDP: the first host's, with some options of its level, and the second's, which is bound to THERE."""
+        with self.one.entered():
+            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            for option, value in options:
+                sender.setsockopt(socket.IPPROTO_UDP, option, value)
+        with self.two.entered():
+            receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.bind(THERE)
+        receiver.settimeout(5)
+        with sender, receiver:
+            yield sender, receiver
+
+
+@pytest.fixture
+def hosts() -> Iterator[Hosts]:
+    """They know each other's hardware address, so that nothing but a test's own frames passes."""
+    switch = new_switch()
     live = canopy_engine.LiveSwitch(switch)
-    for port, peer in ((1, 2), (2, 1)):
-        add_veth(f"s{port}", f"h{port}", made[port], f"10.0.0.{port}/24")
-        with made[port].entered():
-            ip("link", "set", f"h{port}", "address", f"02:00:00:00:00:0{port}")
-            ip("neighbour", "add", f"10.0.0.{peer}", "lladdr", f"02:00:00:00:00:0{peer}", "dev", f"h{port}")
-        rule(switch, port, "forward", peer)
-        live.add_port(port, f"s{port}")
-    live.start()
-    return live
+    with namespaces(3) as made, made[0].entered():
+        for port, peer in ((1, 2), (2, 1)):
+            add_veth(f"s{port}", f"h{port}", made[port], f"10.0.0.{port}/24")
+            with made[port].entered():
+                ip("link", "set", f"h{port}", "address", f"02:00:00:00:00:0{port}")
+                ip("neighbour", "add", f"10.0.0.{peer}", "lladdr", f"02:00:00:00:00:0{peer}", "dev", f"h{port}")
+            rule(switch, port, "forward", peer)
+            live.add_port(port, f"s{port}")
+        live.start()
+        yield Hosts(live, made[1], made[2])
+        live.stop()
 
 
 @pytest.mark.parametrize("size", [0, 1, 1001, 20_000])
-def test_udp_of_ordinary_hosts_arrives(size: int) -> None:
+def test_udp_of_ordinary_hosts_arrives(hosts: Hosts, size: int) -> None:
     """Their kernels leave the checksum to a network device; what is not finished, the receiver throws away."""
     payload = random.Random(size).randbytes(size)
-    with namespaces(3) as made, made[0].entered():
-        live = hosts(made, new_switch())
-        with made[1].entered():
-            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        with made[2].entered():
-            receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            receiver.bind(("10.0.0.2", 5000))
-        with sender, receiver:
-            receiver.settimeout(5)
-            sender.sendto(payload, ("10.0.0.2", 5000))
-            assert receiver.recv(65_536) == payload
-        live.stop()
+    with hosts.sockets() as (sender, receiver):
+        sender.sendto(payload, THERE)
+        assert receiver.recv(65_536) == payload
 
 
-def test_tcp_of_ordinary_hosts_arrives() -> None:
+def test_tcp_of_ordinary_hosts_arrives(hosts: Hosts) -> None:
     """Segmentation offload hands over up to 64 KiB in one frame; the wire carries segments."""
     payload = random.Random(1).randbytes(8 << 20)
-    with namespaces(3) as made, made[0].entered():
-        live = hosts(made, new_switch())
-        with made[2].entered():
-            listener = socket.create_server(("10.0.0.2", 5000))
-        with made[1].entered():
-            sender = socket.create_connection(("10.0.0.2", 5000), timeout=5)
-        receiver, _ = listener.accept()
+    with hosts.two.entered():
+        listener = socket.create_server(THERE)
+    with hosts.one.entered():
+        sender = socket.create_connection(THERE, timeout=5)
+    receiver, _ = listener.accept()
 
-        def send() -> None:
-            sender.sendall(payload)
-            sender.shutdown(socket.SHUT_WR)
+    def send() -> None:
+        sender.sendall(payload)
+        sender.shutdown(socket.SHUT_WR)
 
-        thread = threading.Thread(target=send)
-        thread.start()
-        digest = hashlib.sha256()
-        while chunk := receiver.recv(1 << 20):
-            digest.update(chunk)
-        thread.join()
-        for open_socket in (sender, receiver, listener):
-            open_socket.close()
-        stats = live.port_stats()
-        live.stop()
+    thread = threading.Thread(target=send)
+    thread.start()
+    digest = hashlib.sha256()
+    while chunk := receiver.recv(1 << 20):
+        digest.update(chunk)
+    thread.join()
+    for open_socket in (sender, receiver, listener):
+        open_socket.close()
+    stats = hosts.live.port_stats()
     assert digest.digest() == hashlib.sha256(payload).digest()
     assert stats[1]["rx_drop_malformed"] == stats[2]["drop_oversize"] == 0
     assert stats[2]["tx_packets"] > len(payload) / 1500  # segments, not pieces of 64 KiB
 
 
-def test_segments_of_udp_gso_arrive_one_by_one() -> None:
+def test_segments_of_udp_gso_arrive_one_by_one(hosts: Hosts) -> None:
     payload = random.Random(2).randbytes(2500)
-    with namespaces(3) as made, made[0].entered():
-        live = hosts(made, new_switch())
-        with made[1].entered():
-            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            sender.setsockopt(socket.IPPROTO_UDP, 103, 1000)  # UDP_SEGMENT, linux/udp.h
-        with made[2].entered():
-            receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            receiver.bind(("10.0.0.2", 5000))
-        with sender, receiver:
-            receiver.settimeout(5)
-            sender.sendto(payload, ("10.0.0.2", 5000))
-            assert [receiver.recv(65_536) for _ in range(3)] == [payload[:1000], payload[1000:2000], payload[2000:]]
-        live.stop()
+    with hosts.sockets((UDP_SEGMENT, 1000)) as (sender, receiver):
+        sender.sendto(payload, THERE)
+        assert [receiver.recv(65_536) for _ in range(3)] == [payload[:1000], payload[1000:2000], payload[2000:]]
 
 
 @pytest.mark.parametrize(("rate_bps", "together"), [(None, True), (1e8, False)])
-def test_datagrams_that_leave_at_one_moment_leave_as_one(rate_bps: float | None, together: bool) -> None:
+def test_datagrams_that_leave_at_one_moment_leave_as_one(hosts: Hosts, rate_bps: float | None, together: bool) -> None:
     """Not those that an emulated link sends one after the other; and either way they are the same datagrams."""
     payload = random.Random(2).randbytes(20 * 1000 + 7)
     pieces = [payload[at : at + 1000] for at in range(0, len(payload), 1000)]
-    with namespaces(3) as made, made[0].entered():
-        live = hosts(made, new_switch())
-        if rate_bps is not None:
-            live.set_link(2, tx={"rate_bps": rate_bps})
-        with made[1].entered():
-            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            sender.setsockopt(socket.IPPROTO_UDP, 103, 1000)  # UDP_SEGMENT, linux/udp.h
-        with made[2].entered():
-            receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            receiver.setsockopt(socket.IPPROTO_UDP, 104, 1)  # UDP_GRO
-            receiver.bind(("10.0.0.2", 5000))
-        with sender, receiver:
-            receiver.settimeout(5)
-            sender.sendto(payload, ("10.0.0.2", 5000))
-            if together:
-                assert receiver.recv(65_536) == payload
-            else:
-                assert [receiver.recv(65_536) for _ in pieces] == pieces
-        stats = live.port_stats()
-        live.stop()
-    assert stats[2]["tx_packets"] == len(pieces)  # each counts by itself, however they left
+    if rate_bps is not None:
+        hosts.live.set_link(2, tx={"rate_bps": rate_bps})
+    with hosts.sockets((UDP_SEGMENT, 1000)) as (sender, receiver):
+        receiver.setsockopt(socket.IPPROTO_UDP, 104, 1)  # UDP_GRO
+        sender.sendto(payload, THERE)
+        if together:
+            assert receiver.recv(65_536) == payload
+        else:
+            assert [receiver.recv(65_536) for _ in pieces] == pieces
+    assert hosts.live.port_stats()[2]["tx_packets"] == len(pieces)  # each counts by itself, however they left
 
 
-def test_datagrams_beyond_the_mtu_do_not_slip_through_together() -> None:
-    with namespaces(3) as made, made[0].entered():
-        live = hosts(made, new_switch())
-        with made[1].entered():
-            ip("link", "set", "h1", "mtu", "9000")
-            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            sender.setsockopt(socket.IPPROTO_UDP, 103, 2000)  # UDP_SEGMENT
-        ip("link", "set", "s1", "mtu", "9000")
-        with sender:
-            sender.sendto(bytes(8000), ("10.0.0.2", 5000))
-        wait_for(lambda: live.port_stats()[2]["drop_oversize"] == 4)
-        assert live.port_stats()[2]["tx_packets"] == 0
-        live.stop()
+def test_datagrams_beyond_the_mtu_do_not_slip_through_together(hosts: Hosts) -> None:
+    with hosts.one.entered():
+        ip("link", "set", "h1", "mtu", "9000")
+    ip("link", "set", "s1", "mtu", "9000")
+    with hosts.sockets((UDP_SEGMENT, 2000)) as (sender, _):
+        sender.sendto(bytes(8000), THERE)
+        wait_for(lambda: hosts.live.port_stats()[2]["drop_oversize"] == 4)
+    assert hosts.live.port_stats()[2]["tx_packets"] == 0
 
 
 def test_frames_beyond_the_mtu_are_counted(live: Live) -> None:

@@ -20,7 +20,7 @@ from engine.switch.p4runtime.server import TlsFiles
 from engine.switch.process import SwitchError, SwitchOptions, exposure, parse_interfaces, run_switch
 from tests.engine.crossbar import raw_socket, wait_for
 from tests.engine.entities import DATA, INFO, action, frame, id_of, program_file, table_entry
-from tests.engine.namespaces import Namespace, add_veth, ip, namespaces
+from tests.engine.namespaces import Namespace, ip
 from tests.engine.served import Controller
 
 # Far beyond the start of a switch on a busy machine.
@@ -213,17 +213,9 @@ def test_help_names_the_commands() -> None:
 # Between real interfaces.
 
 
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    with namespaces(1) as (made,), made.entered():
-        yield made
-
-
 @pytest.mark.root
-def test_frames_pass_and_the_program_is_replaced_under_traffic(space: Namespace, tmp_path: Path) -> None:
+def test_frames_pass_and_the_program_is_replaced_under_traffic(wired: Namespace, tmp_path: Path) -> None:
     """gRPC uses a Unix socket here: its threads are not in the test's namespace."""
-    for port in (1, 2):
-        add_veth(f"s{port}", f"h{port}")
     links, stats = tmp_path / "links.json", tmp_path / "stats.json"
     links.write_text('{"1": {"tx": {"delay_us": 1000}}}')
     address = f"unix:{tmp_path}/switch"
@@ -257,9 +249,7 @@ def test_frames_pass_and_the_program_is_replaced_under_traffic(space: Namespace,
 
 
 @pytest.mark.root
-def test_a_watch_port_follows_its_interface(space: Namespace, tmp_path: Path) -> None:
-    for port in (1, 2):
-        add_veth(f"s{port}", f"h{port}")
+def test_a_watch_port_follows_its_interface(wired: Namespace, tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/switch"
     ports = ["-i", "1@s1", "-i", "2@s2", "--grpc-server-addr", address]
     with process(*ports) as switch, controller(address) as client, raw_socket("h1") as host1:
@@ -293,10 +283,8 @@ def test_a_watch_port_follows_its_interface(space: Namespace, tmp_path: Path) ->
 
 @pytest.mark.root
 def test_an_interface_that_disappears_refuses_the_next_config_and_keeps_the_old(
-    space: Namespace, tmp_path: Path
+    wired: Namespace, tmp_path: Path
 ) -> None:
-    for port in (1, 2):
-        add_veth(f"s{port}", f"h{port}")
     address = f"unix:{tmp_path}/switch"
     with process("-i", "1@s1", "-i", "2@s2", "--grpc-server-addr", address) as switch, controller(address) as client:
         switch.ready()

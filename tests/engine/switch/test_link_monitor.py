@@ -2,14 +2,13 @@
 
 import asyncio
 import struct
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.switch.link_monitor import IFF_RUNNING, IFF_UP, RTM_DELLINK, RTM_NEWLINK, LinkMonitor, link_changes
-from tests.engine.namespaces import Namespace, ip, namespaces
+from tests.engine.namespaces import Namespace, ip
 
 LIMIT_S = 10.0
 
@@ -41,28 +40,18 @@ def test_a_missing_interface_is_an_error() -> None:
         LinkMonitor({1: "nothere0"})
 
 
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    with namespaces(1) as (made,), made.entered():
-        yield made
-
-
 @pytest.mark.root
-def test_a_ports_interface_goes_down_and_up(space: Namespace) -> None:
+async def test_a_ports_interface_goes_down_and_up(space: Namespace) -> None:
     ip("link", "add", "a0", "type", "veth", "peer", "name", "b0")
     ip("link", "set", "a0", "up")
     monitor = LinkMonitor({4: "a0"})
     assert not monitor.is_up("a0"), "its peer is down"
-
-    async def run() -> None:
-        changed: asyncio.Queue[tuple[int, bool]] = asyncio.Queue()
-        monitor.start(lambda port: changed.put_nowait((port, monitor.is_up("a0"))))
-        for state, up in (("up", True), ("down", False), ("up", True)):
-            ip("link", "set", "b0", state)
-            assert await asyncio.wait_for(changed.get(), LIMIT_S) == (4, up)
-        ip("link", "del", "a0")
-        assert await asyncio.wait_for(changed.get(), LIMIT_S) == (4, False)
-        monitor.stop()
-        monitor.stop()
-
-    asyncio.run(run())
+    changed: asyncio.Queue[tuple[int, bool]] = asyncio.Queue()
+    monitor.start(lambda port: changed.put_nowait((port, monitor.is_up("a0"))))
+    for state, up in (("up", True), ("down", False), ("up", True)):
+        ip("link", "set", "b0", state)
+        assert await asyncio.wait_for(changed.get(), LIMIT_S) == (4, up)
+    ip("link", "del", "a0")
+    assert await asyncio.wait_for(changed.get(), LIMIT_S) == (4, False)
+    monitor.stop()
+    monitor.stop()

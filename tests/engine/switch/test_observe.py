@@ -4,7 +4,6 @@ import io
 import re
 import subprocess
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from engine.switch.observe import ObserveOptions, TraceWriter
 from tests.engine.crossbar import frame as crossbar_frame
 from tests.engine.crossbar import new_switch, raw_socket, rule, wait_for
 from tests.engine.entities import action, frame, table_entry
-from tests.engine.namespaces import Namespace, add_veth, namespaces
+from tests.engine.namespaces import Namespace
 from tests.engine.switch.test_cli import controller, process
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -34,16 +33,8 @@ def value(samples: Samples, name: str, **labels: str) -> float:
     return samples[name, tuple(sorted(labels.items()))]
 
 
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    with namespaces(1) as (made,), made.entered():
-        for port in (1, 2):
-            add_veth(f"s{port}", f"h{port}")
-        yield made
-
-
 @pytest.mark.root
-def test_metrics_captures_and_trace_of_a_running_switch(space: Namespace, tmp_path: Path) -> None:
+def test_metrics_captures_and_trace_of_a_running_switch(wired: Namespace, tmp_path: Path) -> None:
     address, folder = f"unix:{tmp_path}/switch", tmp_path / "captures"
     options = ["-i", "1@s1", "-i", "2@s2", "--grpc-server-addr", address, "--metrics", "127.0.0.1:9101"]
     with (
@@ -94,7 +85,7 @@ def test_metrics_captures_and_trace_of_a_running_switch(space: Namespace, tmp_pa
 
 
 @pytest.mark.root
-def test_tshark_reads_the_captures_of_one_port_while_they_grow(space: Namespace, tmp_path: Path) -> None:
+def test_tshark_reads_the_captures_of_one_port_while_they_grow(wired: Namespace, tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/switch"
     limits = ["--pcap", str(tmp_path), "--pcap-port", "2", "--pcap-limit-mb", "0.01"]
     with (
