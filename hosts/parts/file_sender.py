@@ -109,7 +109,12 @@ class FileSender(RealtimeSender):
         effects: list[Effect] = []
         passed = self.blocks.passed
         overdue = self.roster.overdue(
-            passed, patience_s, now, turn_s=turn_s, waits=passed == self.blocks.made and not self.send_space
+            passed,
+            patience_s,
+            now,
+            turn_s=turn_s,
+            waits=passed == self.blocks.made and not self.send_space,
+            ended=self.blocks.all_made,
         )
         for receiver, reason in overdue:
             effects.append(Send(self._abort(reason), self.roster.members[receiver].address))

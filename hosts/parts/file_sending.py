@@ -27,6 +27,7 @@ class FileSending:
         """A receiver has handed over so many blocks and, when packet `seq` came last, lacked (block, packets) these."""
         self._counters["feedback_packets"] += 1
         member.heard(now)
+        member.says((delivered, needs, seq), now)
         if member.delivered < delivered <= self.blocks.passed:
             member.delivered = delivered
             member.progress_at = now

@@ -4,6 +4,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final, NamedTuple
 
 from hosts.endpoint import Address, PeerDropped, PeerFinished, SessionEnded
@@ -26,12 +27,22 @@ class Member:
     """Blocks that its application has, in order."""
     feedback: int = 0
     presence: Presence = field(default_factory=Presence)
+    news_at: float = -inf
+    """When it last told what it had not told before."""
+    _said: dict[type, object] = field(default_factory=dict)
 
     def heard(self, now: float) -> None:
         """It has told of its reception."""
         self.heard_at = now
         self.feedback += 1
-        self.presence.told(now)
+
+    def says(self, what: object, now: float) -> None:
+        """Of its reception. Said again it shows nothing: anybody could who has heard it once."""
+        kind = type(what)
+        if self._said.get(kind) != what:
+            self._said[kind] = what
+            self.news_at = now
+            self.presence.told(now)
 
 
 class Ended(NamedTuple):
@@ -92,22 +103,33 @@ class Roster:
         return PeerFinished(member.address, state == "complete", ended.text)
 
     def overdue(
-        self, passed: int, patience_s: float, now: float, *, turn_s: float = 0.0, waits: bool = False
+        self,
+        passed: int,
+        patience_s: float,
+        now: float,
+        *,
+        turn_s: float = 0.0,
+        waits: bool = False,
+        ended: bool = False,
     ) -> list[tuple[int, Reason]]:
         """Who has been silent, or has not got on, for too long; so many blocks have been sent. `turn_s`: nobody may say
-        anything for so long; `waits`: there is nothing to send before somebody says what it has or lacks.
+        anything for so long; `waits`: there is nothing to send before somebody says what it has or lacks; `ended`:
+        there are no more blocks, so that who has all has to say that it is through.
         """
         patience_s = max(patience_s, turn_s)
         # Who has said next to nothing may not be there: it has less time while the others wait.
         unproven_s = max(min(patience_s, UNPROVEN_S), turn_s) if waits else patience_s
         found = []
         for receiver, member in self.members.items():
+            if member.delivered >= passed and not ended:
+                member.progress_at = now  # there was nothing to make progress with
             if not member.presence.is_proven:
-                if now > member.heard_at + unproven_s:
+                news_at = max(member.news_at, member.progress_at)
+                if now > member.heard_at + patience_s or now > news_at + unproven_s:
                     found.append((receiver, Reason.UNPROVEN))
             elif now > member.heard_at + patience_s:
                 found.append((receiver, Reason.SILENT))
-            elif member.delivered < passed and now > member.progress_at + patience_s:
+            elif now > member.progress_at + patience_s:
                 found.append((receiver, Reason.STALLED))
         return found
 

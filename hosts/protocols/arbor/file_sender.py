@@ -14,7 +14,7 @@ from hosts.parts.roster import Member
 from hosts.protocol import Session
 from hosts.protocols.arbor.lacking import OPEN_BLOCKS, turn_s
 from hosts.protocols.arbor.options import ArborOptions
-from hosts.protocols.arbor.packets import FIN, FLAG_FILE, Blocks, Packet
+from hosts.protocols.arbor.packets import FIN, FLAG_FILE, Blocks, Packet, Report
 from hosts.protocols.arbor.sender import HEARTBEAT_S, ArborSender
 from hosts.wire.farewell import MemberFin
 from hosts.wire.reason import Reason
@@ -46,6 +46,12 @@ class ArborFileSender(FileSender, ArborSender):
             return False
         member.heard(now)
         return True
+
+    def _report(self, report: Report, source: Address, at: float, now: float) -> Sequence[Effect]:
+        member = self.roster.members.get(report.receiver)
+        if member is not None and member.address == source:
+            member.says(report, now)
+        return super()._report(report, source, at, now)
 
     def _admit(self, receiver: int, source: Address, rtt: float, now: float, effects: list[Effect]) -> Reason | None:
         roster = self.roster

@@ -35,13 +35,15 @@ CATCH_UP_SHARE: Final = 1 / 2
 class _Record:
     """What is known of one of them."""
 
-    __slots__ = ("ask_at", "asked", "child", "spoke_at")
+    __slots__ = ("ask_at", "asked", "child", "is_back", "spoke_at")
 
     def __init__(self, child: Child, now: float) -> None:
         self.child = child
         self.ask_at = now
         self.asked = 0  # times since it spoke
-        self.spoke_at: tuple[int, int] | None = None  # places in the stream, of what it lacked and of the end, then
+        self.is_back = False  # it speaks
+        # Places in the stream, of what it lacked and of the end, when it spoke of something new.
+        self.spoke_at: tuple[int, int] | None = None
 
 
 class Aside:
@@ -141,10 +143,12 @@ class Aside:
         board.advance()
         first, sack = board.said(number)
         self._keep(child)
-        if record.spoke_at is None:
+        is_news = opened or before != (first, sack)
+        if record.is_back and not is_news:
+            return first  # the timer goes on
+        record.is_back = True
+        if record.spoke_at is None and is_news:
             record.spoke_at = (self._place(child), self._store.end_offset)
-        elif before == (first, sack) and not opened:
-            return first  # nothing new: the timer goes on
         for seq in repairs.pending():
             if board.has(number, seq):
                 repairs.acknowledged(seq, now)
@@ -179,7 +183,7 @@ class Aside:
             record.asked += 1
             record.ask_at = now + min(timeout * 2 ** min(record.asked - 1, 6), max(MAX_ASK_S, timeout))
             if record.asked > 1:
-                record.spoke_at = None
+                record.is_back, record.spoke_at = False, None
             child.repairs = Repairs(self._options.vegas, SACK_BITS)
             missing = self._board.acknowledged(number)
             packet = self._store.packets.get(missing)

@@ -52,6 +52,7 @@ class Child:
         "merged_timeout",
         "min_cwnd",
         "misheard_at",
+        "news_at",
         "number",
         "presence",
         "probe_waits",
@@ -122,6 +123,7 @@ class Child:
         self.misheard_at = -inf  # when it was last found that what it had said was lost
         self.aside = False  # aside.py
         self.progress_at = now
+        self.news_at = now  # it told of a packet that it had not told of before
         self.probed_at = now
         self.probe_waits = False  # for its answer
         self.in_turn = False  # its probes have their place among the other children's
@@ -143,12 +145,14 @@ class Child:
         if cumulative > self.cumulative:
             self.cumulative = cumulative
             self.presence.told(now)
-            self.progress_at = now
+            self.progress_at = self.news_at = now
         if highest is not None and highest > self.highest_offset:
             self.highest_offset = highest
+            self.news_at = now
         if offset is not None and offset + advertised_window > self.advertised_end:
             self.advertised_end = offset + advertised_window
-            self.progress_at = now
+            if self.presence.is_proven:
+                self.progress_at = now
             return True
         return False
 

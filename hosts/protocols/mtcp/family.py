@@ -192,6 +192,8 @@ class Family:
         if self.node.refusal is not Reason.NONE:
             return self.node.refusal
         known = self.roster.members.get(source)
+        if known is not None and known.reason is Reason.TOO_SLOW:
+            return Reason.TOO_SLOW  # it may not have heard that it was sent away
         if known is not None and known.state in FINAL and not join.member and known.reason is not Reason.UNPROVEN:
             return Reason.STARTED  # it is through; if it begins again, what it had is not what it gets
         lineage = self.node.lineage

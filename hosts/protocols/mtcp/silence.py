@@ -85,9 +85,12 @@ class Silence:
         return fresh
 
     def _is_silent(self, child: Child, now: float) -> bool:
-        rtt = child.rtt
-        patience = patience_s(rtt.mean if rtt.samples else 0.0, 2 * (rtt.timeout or INITIAL_TIMEOUT_S))
-        if child.aside or now - child.answered_at < patience:
+        rtt = child.rtt.mean if child.rtt.samples else 0.0
+        since, patience = child.answered_at, patience_s(rtt, 2 * (child.rtt.timeout or INITIAL_TIMEOUT_S))
+        if not child.presence.is_proven and now - since < patience:
+            # Whoever has not shown that it is there may say the same again and again.
+            since, patience = child.news_at, patience_s(rtt)
+        if child.aside or now - since < patience:
             return False
         lacking = self._board.acknowledged(child.number)
         packet = self._store.packets.get(lacking)

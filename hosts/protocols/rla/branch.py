@@ -58,7 +58,9 @@ class Branch:
         "losses",
         "merges",
         "met_at",
+        "news_at",
         "number",
+        "opened_at",
         "presence",
         "progress_at",
         "recover_below",
@@ -97,6 +99,8 @@ class Branch:
         self.answered_at = now  # data, or a switch did for it
         self.back_below: int | None = None  # set aside, it has answered again: all packets below had been sent then
         self.progress_at = now
+        self.opened_at = now  # its window
+        self.news_at = now  # it, or a switch for it, told of a packet that it had not told of before
         self.asked: Asked | None = None
         self.interval = DelayEstimator(0.0)
         """From one answer that comes to the next, seconds."""
@@ -107,9 +111,11 @@ class Branch:
         self._examined = first  # packets below have been judged
         self._repeated: deque[tuple[float, int]] = deque(maxlen=MOST_REPEATED)  # (when, packet)
 
-    def opens(self, window_end: int) -> None:
+    def opens(self, window_end: int, now: float) -> None:
         """It takes the stream up to this offset; windows never shrink."""
-        self.window_end = max(self.window_end, window_end)
+        if window_end > self.window_end:
+            self.window_end = window_end
+            self.opened_at = now
 
     @property
     def believed_rtt_s(self) -> float:

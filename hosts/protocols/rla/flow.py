@@ -211,7 +211,9 @@ class Flow:
         branch.acks += 1
         highest = cumulative + sack.bit_length() + (sack != 0)
         self.arrived = max(0, highest - branch.highest)
-        branch.highest = max(branch.highest, highest)
+        if self.arrived:
+            branch.highest = highest
+            branch.news_at = now
         branch.heard_at = self._heard_at = now
         self.window.heard_of(cumulative + sack.bit_length() - (not sack))
         if ack.echo_time_us:
@@ -222,7 +224,7 @@ class Flow:
         recovers = branch.cumulative < cumulative < branch.recover_below
         branch.told(now)
         self._progress(branch, cumulative, now)
-        branch.opens(self._inflight.offset(cumulative) + ack.window)
+        branch.opens(self._inflight.offset(cumulative) + ack.window, now)
         if self.is_aside(branch):
             return self._acknowledge_aside(branch, cumulative, sack, now)
         effects: list[Effect] = []
@@ -251,9 +253,9 @@ class Flow:
                 self._counters["drop_beyond"] += 1
                 return effects
             branch.merges += 1
-            branch.heard_at = branch.answered_at = now
+            branch.heard_at = branch.answered_at = branch.news_at = now
             if cumulative >= self.base:
-                branch.opens(self._inflight.offset(cumulative) + ack.window)
+                branch.opens(self._inflight.offset(cumulative) + ack.window, now)
             if self.is_aside(branch):
                 effects += self._acknowledge_aside(branch, cumulative, ack.sack, now)
             else:
@@ -293,6 +295,7 @@ class Flow:
         """All packets below `cumulative` have arrived there."""
         if cumulative > branch.cumulative:
             branch.cumulative = cumulative
+            branch.news_at = now
             branch.presence.told(now)
             branch.progress_at = now
             branch.backoff = 1.0

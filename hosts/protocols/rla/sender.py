@@ -21,10 +21,11 @@ from hosts.endpoint import (
 from hosts.parts.least_rate import LeastRate
 from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
-from hosts.parts.silence import UNPROVEN_S, behind_text, nobody_text
+from hosts.parts.silence import nobody_text
 from hosts.protocol import Session
 from hosts.protocols.rla.branch import Branch, Ended
 from hosts.protocols.rla.flow import Flow
+from hosts.protocols.rla.hopeless import hopeless
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import (
     CHILD_BITS,
@@ -40,7 +41,6 @@ from hosts.protocols.rla.packets import (
     parse,
 )
 from hosts.protocols.rla.report import sender_sample, waited_for
-from hosts.protocols.rla.slowest import much_slower
 from hosts.protocols.rla.through import Through
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
@@ -360,29 +360,17 @@ class RlaSender(StreamSender):
         return effects
 
     def _review(self, now: float) -> list[Effect]:
-        """Drop who is silent, stalled while there was something to make progress with, or (when that is wanted) the
-        slowest by far. Who is silent has less time when no more can be kept for it, or nothing shows that it is there.
-        """
+        """Drop who is waited for no longer."""
         effects = self._believe(now)
         flow = self.flow
         is_over = not any(branch.presence.is_proven for branch in flow.branches.values()) and (
             (self.end_sent and self.ended.is_somebody_whole) or self._may_wait(now)
         )
-        blocked = flow.end_offset + self.options.payload_bytes if self.limit == "advertised_window" else 0
-        for branch in list(flow.branches.values()):
-            if branch.cumulative >= flow.end and branch.window_end >= blocked:
-                branch.progress_at = now
-            reason, behind = None, flow.behind_of(branch, now) if self.limit == "kept" else None
-            is_unproven = not branch.presence.is_proven and branch.first < flow.end
-            limit = self.options.drop_after_s
-            if behind is not None or now - branch.heard_at > (min(limit, UNPROVEN_S) if is_over else limit):
-                reason = Reason.UNPROVEN if is_unproven else Reason.SILENT
-            elif now - branch.progress_at > limit:
-                reason = Reason.STALLED if branch.presence.times else Reason.UNPROVEN
-            elif much_slower(branch, flow.branches.values(), flow.listening.troubled, self.options, now):
-                reason = Reason.SLOWEST
-            if reason is not None and self.state == "sending":
-                effects += self._drop(branch, reason, reason.text if behind is None else behind_text(behind), now)
+        for branch, reason, text in hopeless(
+            flow, now, limit=self.limit, end_sent=self.end_sent, others_are_through=is_over
+        ):
+            if self.state == "sending":
+                effects += self._drop(branch, reason, text, now)
         return effects
 
     def _drop(self, branch: Branch, reason: Reason, text: str, now: float) -> list[Effect]:

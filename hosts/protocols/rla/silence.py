@@ -9,11 +9,14 @@ from hosts.protocols.rla.inflight import InFlight
 
 def is_silent(branch: Branch, inflight: InFlight, listened: int, lacking: int, now: float, delay_s: float) -> bool:
     """Whether a receiver, one of `listened`, has answered no data for long, of which others have packet `lacking`. An
-    answer may be kept back for `delay_s`. The round trip of one that has shown nothing is not believed.
+    answer may be kept back for `delay_s`. The round trip of one that has shown nothing is not believed, and the same
+    said again is no answer of it.
     """
-    rtt_s = branch.rtt.mean if branch.presence.is_proven else 0.0
-    since = max(branch.answered_at, inflight.packets[lacking].first_sent_at)
-    return now - since > patience_s(rtt_s) + delay_s and inflight.listened.lacking(lacking) < listened
+    since, patience = branch.answered_at, patience_s(branch.rtt.mean if branch.presence.is_proven else 0.0)
+    if not branch.presence.is_proven and now - since <= patience + delay_s:
+        since, patience = branch.news_at, patience_s(branch.believed_rtt_s)
+    since = max(since, inflight.packets[lacking].first_sent_at)
+    return now - since > patience + delay_s and inflight.listened.lacking(lacking) < listened
 
 
 def usual_silence_s(branches: Iterable[Branch], inflight: InFlight) -> float:

@@ -92,6 +92,7 @@ class TfmccFileSender(FileSender, TfmccSender):
                 if member is None:
                     return self.steering.refusal(packet.receiver, datagram.source)
                 member.heard(now)
+                member.says(packet, now)
                 return self._without_slow(packet.receiver, super().receive(datagram, now=now), now)
         return super().receive(datagram, now=now)
 

@@ -99,6 +99,7 @@ def test_the_rate_goes_by_nobody_who_is_through_or_given_up(sender: Sender) -> N
     assert sender.fin(1, NEAR, 1.6) == [Send(b"receipt", NEAR)], "it is told again, and is gone once"
     for at in (-0.5, 0.5, 1.5):
         sender.roster.members[2].heard(at)
+        sender.roster.members[2].says(at, at)
     told, dropped = sender.handle_timer(now=3.0)
     assert told == Send(bytes((Reason.SILENT,)), FAR)
     assert dropped == PeerDropped(FAR, Reason.SILENT.text)

@@ -22,6 +22,7 @@ def tell(member: Member, until: float) -> None:
     """Often enough to have shown that it is there; the last time then."""
     for times in reversed(range(PROVEN_TIMES)):
         member.heard(until - times * SILENT_S)
+        member.says(times, until - times * SILENT_S)
 
 
 def test_admission() -> None:
@@ -65,6 +66,30 @@ def test_who_has_said_nothing_has_less_time_when_it_is_waited_for() -> None:
     assert roster.overdue(3, 30.0, late, waits=True) == [(2, Reason.UNPROVEN)]
     assert roster.overdue(3, 30.0, late, waits=True, turn_s=10.0) == []
     assert roster.overdue(3, 5.0, 15.1, waits=True) == [(1, Reason.SILENT), (2, Reason.UNPROVEN)]
+
+
+def test_the_same_said_again_shows_nothing() -> None:
+    roster = with_members(ONE, TWO)
+    for at in range(11, 21):
+        for number, member in roster.members.items():
+            member.heard(float(at))
+            member.says(at if number == 1 else "the same", float(at))
+    assert roster.members[1].presence.is_proven
+    assert not roster.members[2].presence.is_proven
+    assert roster.overdue(3, 30.0, 11.1 + UNPROVEN_S, waits=True) == [(2, Reason.UNPROVEN)]
+
+
+def test_who_had_nothing_to_get_on_with_has_not_stalled_and_who_has_all_must_say_so() -> None:
+    roster = with_members(ONE)
+    for at in range(11, 31):
+        roster.members[1].heard(float(at))
+        roster.members[1].says(at, float(at))
+        assert roster.overdue(0, 5.0, float(at)) == []
+    assert roster.overdue(1, 5.0, 30.5) == [], "a block has just been sent"
+    roster.members[1].delivered = 1
+    assert roster.overdue(1, 5.0, 31.0) == []
+    roster.members[1].heard(37.0)
+    assert roster.overdue(1, 5.0, 37.0, ended=True) == [(1, Reason.STALLED)]
 
 
 def test_who_has_said_nothing_fails_a_session_only_when_somebody_is_missing() -> None:

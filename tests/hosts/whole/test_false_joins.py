@@ -2,7 +2,7 @@
 receivers are admitted. The others get theirs, a little later, and the sender names the strangers and ends well.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -71,14 +71,18 @@ def run(
     late_s: float = LATE_S,
     kills: bool = False,
     claims: bool = False,
+    goes_on: bool = False,
+    gets_on: int = 0,
+    parameters: Mapping[str, Any] | None = None,
     limit: float = 100.0,
 ) -> Any:
     """Two receivers, and strangers with these numbers, whose JOINs come with the sender's first packet, or with its
     first data. `late`: receivers that hear nothing until `late_s`; `kills`: the second receiver dies when they come;
-    `claims`: they say once that they have what a receiver says that it has.
+    `claims`: they say once that they have what a receiver says that it has; `goes_on`: and again each second;
+    `gets_on`: and so many more packets or blocks each time.
     """
     made_by = PROTOCOLS[name]
-    world = made_by.world(2, size=SIZE, wanted=2, wait=wait)
+    world = made_by.world(2, size=SIZE, wanted=2, wait=wait, parameters=parameters)
     network, group = world.network, world.receivers[0].endpoint.session.group
     came = False
 
@@ -105,6 +109,9 @@ def run(
         if not FEEDBACK & {one.name for one in found.kinds} or getattr(packet, "cumulative", 1) < 1:
             return
         claimed = True
+        say(found, packet)
+
+    def say(found: Format[Any], packet: Any) -> None:
         for number in strangers:
             its = packet._replace(receiver=number) if hasattr(packet, "receiver") else packet
             network.at(
@@ -112,6 +119,10 @@ def run(
                 world.sender.receive,
                 Datagram(found.encode(its), stranger(number), world.sender.address),
             )
+        if goes_on:
+            field = "cumulative" if hasattr(packet, "cumulative") else "delivered"
+            packet = packet._replace(**{field: getattr(packet, field) + gets_on})
+            network.at(network.now + 1.0, say, found, packet)
 
     def hear_all(node: str, datagram: Datagram) -> None:
         hear(node, datagram)
@@ -156,6 +167,34 @@ def test_one_that_also_says_that_it_has_something_costs_no_more(name: str) -> No
     assert_only_strangers_are_lost(world, 1)
     assert ends_s(world) < ends_s(run(name, [])) + MOST_DELAY_S
     assert world.network.now < 10
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_nor_does_one_that_says_the_same_each_second(name: str) -> None:
+    world = run(name, [1], at_data=True, claims=True, goes_on=True)
+    assert_only_strangers_are_lost(world, 1)
+    assert ends_s(world) < ends_s(run(name, [])) + MOST_DELAY_S
+    assert world.network.now < 10
+
+
+@pytest.mark.parametrize("name", ["mtcp", "rla"])
+def test_one_that_gets_on_by_a_packet_a_second_is_a_slow_member(name: str) -> None:
+    """It is left behind where a least rate is asked for, as any."""
+    policy = {"least_rate_bps": 500e3, "least_rate_s": 2.0}
+    world = run(name, [1], at_data=True, claims=True, goes_on=True, gets_on=1, parameters=policy)
+    assert all(bytes(host.received) == world.data for host in world.receivers)
+    assert world.sender.events_of(PeerDropped) == [PeerDropped(stranger(1), Reason.TOO_SLOW.text)]
+    assert world.network.now < 10
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_one_that_claims_the_whole_and_does_not_say_that_it_is_through(name: str) -> None:
+    """What it has is beyond what has been sent until all is."""
+    size = 400 if name in ("mtcp", "rla") else 1
+    world = run(name, [1], at_data=True, claims=True, goes_on=True, gets_on=size, limit=60.0)
+    assert all(bytes(host.received) == world.data for host in world.receivers)
+    assert [one.peer for one in world.sender.events_of(PeerDropped)] == [stranger(1)]
+    assert world.network.now < 45
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

@@ -14,11 +14,11 @@ def test_the_least_of_those_who_are_listened_to() -> None:
     inflight = InFlight()
     advertised = Advertised(branches, inflight)
     for branch, end in ((one, 1000), (two, 3000), (three, 2000)):
-        branch.opens(end)
+        branch.opens(end, 0.0)
     assert advertised.takes(1000)
     assert not advertised.takes(1001)
-    one.opens(4000)
-    one.opens(500)  # an older word
+    one.opens(4000, 1.0)
+    one.opens(500, 2.0)  # an older word
     assert advertised.takes(2000)
     assert not advertised.takes(2001)
     inflight.set_aside.add(three.number)
