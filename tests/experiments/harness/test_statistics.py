@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from experiments.harness.statistics import (
     difference_interval,
@@ -19,6 +18,8 @@ FLOATS = st.floats(-1e6, 1e6, allow_nan=False)
 
 @given(st.lists(FLOATS, min_size=2, max_size=20))
 def test_the_interval_is_students(values: list[float]) -> None:
+    from scipy import stats  # takes longer to import than all else here, and each process of a test run reads this file
+
     estimate = mean_interval(values)
     error = float(stats.sem(values))
     if error == 0:
@@ -101,6 +102,8 @@ def test_jains_index_of_known_shares() -> None:
 
 
 def test_the_interval_of_a_difference_is_welchs() -> None:
+    from scipy import stats
+
     ones, others = [10.1, 9.7, 10.4, 10.0], [8.0, 9.5, 8.2]
     estimate = difference_interval(ones, others)
     test = stats.ttest_ind(ones, others, equal_var=False).confidence_interval(0.95)

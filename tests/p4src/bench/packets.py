@@ -4,6 +4,7 @@ import ipaddress
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from scapy.layers.inet import IP, UDP, IPOption_Router_Alert
 from scapy.layers.l2 import ARP, Ether
@@ -16,6 +17,8 @@ SWITCH_MAC = "02:00:00:00:00:fe"
 ALL_V3_ROUTERS = "224.0.0.22"
 UDP_PORT = 5000
 UDP_PROTOCOL = 17
+KEPT = 256
+"""Messages that are kept as they were made: tests send the same ones again and again, and Scapy takes its time."""
 
 
 def address(text: str) -> int:
@@ -125,25 +128,30 @@ def report(*records: Record, source: str = "10.0.0.99", router_alert: bool = Tru
     return bytes(igmp_packet(report_message(records), source=source, router_alert=router_alert))
 
 
+@lru_cache(maxsize=KEPT)
 def join(group: str, source: str | None = None) -> bytes:
     """What a host sends upon joining: ALLOW for a source, TO_EX for any."""
     return report(Record("allow", group, [source]) if source else Record("to_ex", group))
 
 
+@lru_cache(maxsize=KEPT)
 def leave(group: str, source: str | None = None) -> bytes:
     return report(Record("block", group, [source]) if source else Record("to_in", group))
 
 
+@lru_cache(maxsize=KEPT)
 def report_v2(group: str) -> bytes:
     message = igmp_message(enum("igmp_type", "report_v2"), 0, struct.pack("!I", address(group)))
     return bytes(igmp_packet(message, destination=group))
 
 
+@lru_cache(maxsize=KEPT)
 def report_v1(group: str) -> bytes:
     message = igmp_message(enum("igmp_type", "report_v1"), 0, struct.pack("!I", address(group)))
     return bytes(igmp_packet(message, destination=group, router_alert=False))
 
 
+@lru_cache(maxsize=KEPT)
 def leave_v2(group: str) -> bytes:
     message = igmp_message(enum("igmp_type", "leave_v2"), 0, struct.pack("!I", address(group)))
     return bytes(igmp_packet(message, destination="224.0.0.2"))

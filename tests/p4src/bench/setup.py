@@ -18,7 +18,7 @@ def bitmap(ports: Iterable[int]) -> int:
 
 
 def ports_of(bits: int) -> list[int]:
-    return [port for port in range(1, number("MAX_PORTS") + 1) if bits >> port - 1 & 1]
+    return [port for port in range(1, min(number("MAX_PORTS"), bits.bit_length()) + 1) if bits >> port - 1 & 1]
 
 
 def install(target: Target, *, ports: int = 8, epoch_shift: int = ENDLESS_EPOCH_SHIFT) -> None:

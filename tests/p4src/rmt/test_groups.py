@@ -28,21 +28,21 @@ def test_any_history_leaves_as_the_whole_program_says(ports: int, seed: int) -> 
         route_group(target, GROUP, 9, upstream=upstream, accept=everywhere)
     target.advance(chooser.randrange(8 * TICK_US))
     kinds = (
-        lambda: join(GROUP, SOURCE),
-        lambda: leave(GROUP, SOURCE),
-        lambda: join(GROUP),
-        lambda: leave(GROUP),
-        lambda: report_v1(GROUP),
-        lambda: report_v2(GROUP),
-        lambda: leave_v2(GROUP),
-        lambda: join(UNKNOWN, SOURCE),
-        lambda: bytes(data(SOURCE, GROUP)),
-        lambda: bytes(data(SOURCE, GROUP, ttl=1)),
+        join(GROUP, SOURCE),
+        leave(GROUP, SOURCE),
+        join(GROUP),
+        leave(GROUP),
+        report_v1(GROUP),
+        report_v2(GROUP),
+        leave_v2(GROUP),
+        join(UNKNOWN, SOURCE),
+        bytes(data(SOURCE, GROUP)),
+        bytes(data(SOURCE, GROUP, ttl=1)),
     )
     copies = reports = 0
     for _ in range(300):
         kind = chooser.choices(range(len(kinds)), (4, 2, 4, 2, 1, 1, 1, 1, 8, 1))[0]
-        sent = target.send(chooser.randint(1, min(ports, 6)), kinds[kind]())
+        sent = target.send(chooser.randint(1, min(ports, 6)), kinds[kind])
         copies += len(sent) if kind > 7 else 0
         reports += len(sent) if kind < 7 else 0
         target.digests()

@@ -13,10 +13,9 @@ from topologies.results.run_folder import RunFolder, SeriesWriter
 from topologies.results.summary import FlowResult, ReceiverResult, SessionResult, Summary
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
+def measured(path: Path) -> RunFolder:
     """A run folder with three seconds of invented measurements."""
-    folder = RunFolder(tmp_path)
+    folder = RunFolder(path)
     folder.series.mkdir()
     folder.scenario.write_text(TEXT)
     times = [n / 4 for n in range(12)]
@@ -57,15 +56,31 @@ def folder(tmp_path: Path) -> RunFolder:
         [Bottleneck(3, "s1", "s2", 10e6, 1.0, 2.0, 0.912)],
         [],
         ["a note"],
-        str(tmp_path),
+        str(path),
     )  # fmt: skip
     folder.summary.write_text(json.dumps(asdict(summary)))
     return folder
 
 
-def test_the_report_is_one_page_with_nothing_to_load(folder: RunFolder) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return measured(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Its report, drawn once for all who read it."""
+    folder = measured(tmp_path_factory.mktemp("run"))
     write_report(folder)
-    page = folder.report.read_text()
+    return folder.report.read_text()
+
+
+def network(page: str) -> str:
+    """The network's picture."""
+    return page.split("<svg")[1].split("</svg>")[0]
+
+
+def test_the_report_is_one_page_with_nothing_to_load(page: str) -> None:
     assert page.count("<svg") == 9
     for attribute in ("src=", "<script", "<link", "@import"):
         assert attribute not in page
@@ -81,16 +96,12 @@ def test_the_report_is_one_page_with_nothing_to_load(folder: RunFolder) -> None:
         assert text in page
 
 
-def test_the_report_says_what_failed_who_left_and_with_which_parameters(folder: RunFolder) -> None:
-    write_report(folder)
-    page = folder.report.read_text()
+def test_the_report_says_what_failed_who_left_and_with_which_parameters(page: str) -> None:
     for text in ("session 3 failed", '<span class="verdict">failed</span>', "leaves", "ack_every 4", "Who limits"):
         assert text in page
 
 
-def test_what_programs_say_cannot_become_markup(folder: RunFolder) -> None:
-    write_report(folder)
-    page = folder.report.read_text()
+def test_what_programs_say_cannot_become_markup(page: str) -> None:
     assert "&lt;no&gt; &amp; such" in page
     assert "<no>" not in page
 
@@ -117,26 +128,21 @@ def test_receivers_of_several_sessions_have_curves_of_their_own() -> None:
     assert "<!-- b -->" in one
 
 
-def test_a_receiver_that_lacks_something_is_red_in_the_network(folder: RunFolder) -> None:
-    write_report(folder)
-    assert "#b3261e" in folder.report.read_text().split("<svg")[1].split("</svg>")[0]
+def test_a_receiver_that_lacks_something_is_red_in_the_network(page: str, folder: RunFolder) -> None:
+    assert "#b3261e" in network(page)
     summary = json.loads(folder.summary.read_text())
     summary["sessions"][0]["receivers"][1]["complete"] = True
     folder.summary.write_text(json.dumps(summary))
     write_report(folder)
-    assert "#b3261e" not in folder.report.read_text().split("<svg")[1].split("</svg>")[0]
+    assert "#b3261e" not in network(folder.report.read_text())
 
 
-def test_a_receiver_of_which_nothing_was_expected_is_no_success_in_the_network(folder: RunFolder) -> None:
-    def greens() -> int:
-        write_report(folder)
-        return folder.report.read_text().split("<svg")[1].split("</svg>")[0].count("#0b6e4f")
-
-    one = greens()
+def test_a_receiver_of_which_nothing_was_expected_is_no_success_in_the_network(page: str, folder: RunFolder) -> None:
     summary = json.loads(folder.summary.read_text())
     summary["sessions"][0]["receivers"][1]["expected"] = False  # it left, or was killed as the scenario says
     folder.summary.write_text(json.dumps(summary))
-    assert greens() == one
+    write_report(folder)
+    assert network(folder.report.read_text()).count("#0b6e4f") == network(page).count("#0b6e4f")
 
 
 def test_rates_are_over_the_last_half_second() -> None:
