@@ -1,23 +1,33 @@
-"""What any protocol's `parse` does with datagrams that are none of its packets."""
+"""What the tests of protocols' codecs share: fields' values, and packets with the bytes that they are encoded to."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-import pytest
+from hypothesis import strategies as st
 
-from hosts.wire.header import VERSION, PacketError
+from hosts.wire.reason import Reason
+
+u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
+positive = st.integers(1, 2**32 - 1)
+reasons = st.sampled_from(Reason)
+
+Pairs: TypeAlias = st.SearchStrategy[tuple[Any, bytes]]
 
 
-def refuse_a_wrong_length(parse: Callable[[bytes], object], encoded: bytes, cut: int, *, longer: bool) -> None:
-    """A packet with a byte more, or without its end."""
-    with pytest.raises(PacketError):
-        parse(encoded + b"x" if longer else encoded[: min(cut, len(encoded) - 1)])
+def encoded(packets: st.SearchStrategy[Any], encode: Callable[[Any], bytes]) -> Pairs:
+    """Packets of a type, each with its bytes."""
+    return packets.map(lambda packet: (packet, encode(packet)))
 
 
-def parse_or_refuse(parse: Callable[[bytes], object], protocol: int, data: bytes) -> None:
-    """Any bytes behind the protocol's number."""
-    reason = "none"
-    try:
-        parse(bytes((VERSION, protocol)) + data)
-    except PacketError as error:
-        reason = error.reason
-    assert reason in {"none", "truncated", "oversized", "type", "value"}
+@dataclass(frozen=True)
+class Codec:
+    """A protocol's."""
+
+    number: int
+    parse: Callable[[bytes], object]
+    parse_data: Callable[[bytes], object]
+    """The short way to packets of type `data`; None for others."""
+    data: type
+    packets: Pairs
+    """Of all types."""

@@ -1,5 +1,4 @@
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.protocols.tfmcc.packets import (
@@ -9,7 +8,6 @@ from hosts.protocols.tfmcc.packets import (
     Data,
     Join,
     JoinAck,
-    Packet,
     Report,
     encode_abort,
     encode_announce,
@@ -27,14 +25,10 @@ from hosts.protocols.tfmcc.packets import (
 from hosts.protocols.tfmcc.rate_float import NO_RATE
 from hosts.wire.farewell import Abort, MemberFin
 from hosts.wire.header import PacketError
-from hosts.wire.reason import Reason
-from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length
+from tests.hosts.codec import Codec, encoded, positive, reasons, u8, u16, u32, u64
 
-u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
-identity = st.integers(1, 2**32 - 1)
 rate = st.integers(0, NO_RATE - 1)
 suppression = st.integers(0, NO_RATE)
-reasons = st.sampled_from(Reason)
 datas = st.builds(
     Data,
     *(u32, u8, u32, u16, rate, suppression, suppression, u8, u32, u32, u64, u32, u64, u64),
@@ -43,46 +37,16 @@ datas = st.builds(
     u16,
     u16,
 )
-reports = st.builds(Report, u32, u8, identity, u16, rate, u8, u16, rate, u64, u32, u64, u8, u16)
+reports = st.builds(Report, u32, u8, positive, u16, rate, u8, u16, rate, u64, u32, u64, u8, u16)
 controls = st.one_of(
-    st.builds(Announce, u32, u64).map(lambda packet: (packet, encode_announce(*packet))),
-    st.builds(Join, u32, identity, u64, u32, u64).map(lambda packet: (packet, encode_join(packet))),
-    st.builds(JoinAck, u32, reasons, u32, u64, u64).map(lambda packet: (packet, encode_join_ack(packet))),
-    st.builds(MemberFin, u32, st.booleans(), st.booleans(), reasons, u32).map(
-        lambda packet: (packet, encode_fin(packet))
-    ),
-    st.builds(Abort, u32, reasons).map(lambda packet: (packet, encode_abort(*packet))),
+    encoded(st.builds(Announce, u32, u64), lambda packet: encode_announce(*packet)),
+    encoded(st.builds(Join, u32, positive, u64, u32, u64), encode_join),
+    encoded(st.builds(JoinAck, u32, reasons, u32, u64, u64), encode_join_ack),
+    encoded(st.builds(MemberFin, u32, st.booleans(), st.booleans(), reasons, u32), encode_fin),
+    encoded(st.builds(Abort, u32, reasons), lambda packet: encode_abort(*packet)),
 )
-packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
-    datas.map(lambda packet: (packet, encode_data(packet))),
-    reports.map(lambda packet: (packet, encode_report(packet))),
-    controls,
-)
-
-
-@given(packets)
-def test_what_is_encoded_is_parsed(pair: tuple[Packet, bytes]) -> None:
-    packet, encoded = pair
-    assert parse(encoded) == packet
-
-
-@given(packets, st.integers(0, 200), st.booleans())
-def test_a_wrong_length_is_refused(pair: tuple[Packet, bytes], cut: int, longer: bool) -> None:
-    _, encoded = pair
-    refuse_a_wrong_length(parse, encoded, cut, longer=longer)
-
-
-@given(st.binary(max_size=120))
-def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
-    parse_or_refuse(parse, NUMBER, data)
-
-
-@given(packets)
-def test_the_short_way_to_data_agrees(pair: tuple[Packet, bytes]) -> None:
-    packet, encoded = pair
-    assert parse_data(encoded) == (packet if isinstance(packet, Data) else None)
-    assert parse_data(encoded) is parse_data(encoded)
-    assert parse_data(encoded + b"x") is None
+packets = st.one_of(encoded(datas, encode_data), encoded(reports, encode_report), controls)
+CODEC = Codec(NUMBER, parse, parse_data, Data, packets)
 
 
 def test_fields_are_where_a_switch_reads_them() -> None:

@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hosts.protocols.vlmcc.packets import (
@@ -10,7 +9,6 @@ from hosts.protocols.vlmcc.packets import (
     Ack,
     Challenge,
     Data,
-    Packet,
     Report,
     Start,
     StartRequest,
@@ -28,58 +26,24 @@ from hosts.protocols.vlmcc.packets import (
 )
 from hosts.wire.farewell import Abort, Leave
 from hosts.wire.header import PacketError
-from hosts.wire.reason import Reason
-from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length
+from tests.hosts.codec import Codec, encoded, positive, reasons, u8, u16, u32, u64
 
-u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
-positive = st.integers(1, 2**32 - 1)
-reasons = st.sampled_from(Reason)
 datas = st.builds(Data, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64))
 challenges = st.builds(
     Challenge, u32, positive, positive, positive, positive, positive, u32, u64, st.booleans(), st.booleans()
 )
 acks = st.builds(Ack, u32, positive, u32, u64)
-packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
-    datas.map(lambda packet: (packet, encode_data(packet))),
-    acks.map(lambda packet: (packet, encode_ack(packet))),
-    st.builds(Report, u32, positive, u32, u64, u32, u32, u16).map(lambda packet: (packet, encode_report(packet))),
-    challenges.map(lambda packet: (packet, encode_challenge(packet))),
-    st.builds(StartRequest, u32, positive, u64).map(lambda packet: (packet, encode_start_request(packet))),
-    st.builds(Start, u32, positive, u32, u32, u32, u32, u32, u64, u64).map(
-        lambda packet: (packet, encode_start(packet))
-    ),
-    st.builds(Leave, u32, positive, reasons).map(lambda packet: (packet, encode_leave(packet))),
-    st.builds(Abort, u32, reasons).map(lambda packet: (packet, encode_abort(*packet))),
+packets = st.one_of(
+    encoded(datas, encode_data),
+    encoded(acks, encode_ack),
+    encoded(st.builds(Report, u32, positive, u32, u64, u32, u32, u16), encode_report),
+    encoded(challenges, encode_challenge),
+    encoded(st.builds(StartRequest, u32, positive, u64), encode_start_request),
+    encoded(st.builds(Start, u32, positive, u32, u32, u32, u32, u32, u64, u64), encode_start),
+    encoded(st.builds(Leave, u32, positive, reasons), encode_leave),
+    encoded(st.builds(Abort, u32, reasons), lambda packet: encode_abort(*packet)),
 )
-
-
-@settings(deadline=None)
-@given(packets)
-def test_what_is_encoded_is_parsed(pair: tuple[Packet, bytes]) -> None:
-    packet, encoded = pair
-    assert parse(encoded) == packet
-
-
-@settings(deadline=None)
-@given(packets, st.integers(0, 200), st.booleans())
-def test_a_wrong_length_is_refused(pair: tuple[Packet, bytes], cut: int, longer: bool) -> None:
-    _, encoded = pair
-    refuse_a_wrong_length(parse, encoded, cut, longer=longer)
-
-
-@settings(deadline=None)
-@given(st.binary(max_size=120))
-def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
-    parse_or_refuse(parse, NUMBER, data)
-
-
-@settings(deadline=None)
-@given(packets)
-def test_the_short_way_to_data_agrees(pair: tuple[Packet, bytes]) -> None:
-    packet, encoded = pair
-    assert parse_data(encoded) == (packet if isinstance(packet, Data) else None)
-    assert parse_data(encoded) is parse_data(encoded)
-    assert parse_data(encoded + b"x") is None
+CODEC = Codec(NUMBER, parse, parse_data, Data, packets)
 
 
 def _fields_are(data: bytes, *expected: tuple[int, int, int]) -> None:
