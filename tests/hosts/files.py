@@ -6,14 +6,14 @@ from typing import Any
 
 from hosts import protocols
 from hosts.endpoint import Address, PeerFinished, SessionEnded
-from hosts.protocol import Session
-from tests.hosts.network import Clock, Host, Network
+from tests.hosts.dumbbell import Dumbbell
+from tests.hosts.network import Clock
 
 GROUP = Address("232.1.1.1", 5000)
 
 
-class FileWorld:
-    """sender - core =bottleneck= edge - r0, r1, ..."""
+class FileWorld(Dumbbell):
+    """A file by any protocol."""
 
     def __init__(
         self,
@@ -21,46 +21,19 @@ class FileWorld:
         receivers: int = 3,
         *,
         size: int = 300_000,
-        wanted: int | None = None,
-        wait: float = 5.0,
         seed: int = 1,
-        loss: float = 0.0,
-        back_loss: float = 0.0,
-        duplicate: float = 0.0,
-        jitter_s: float = 0.0,
         clocks: Mapping[str, Clock] | None = None,
         parameters: Mapping[str, Any] | None = None,
+        **given: Any,
     ) -> None:
-        self.network = Network(seed)
-        self.data = random.Random(seed).randbytes(size)
+        super().__init__(GROUP, receivers, seed=seed, size=size, delay_s=0.005, delays_s=(0.001,), **given)
         clocks = clocks or {}
-        session = Session(GROUP, receivers=receivers if wanted is None else wanted, wait=wait)
         made_by = protocols.get(protocol)
-        self.core: Any = made_by.sender(session, random.Random(seed), parameters or {})
-        self.sender = self.network.host("sender", self.core, clock=clocks.get("sender", Clock()), source=self.data)
-        self.network.link("sender", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
-        self.network.link("core", "edge", rate_bps=10e6, delay_s=0.005, limit_packets=64)
-        self.receivers: list[Host] = []
-        for index in range(receivers):
-            name = f"r{index}"
-            self.network.link(
-                "edge",
-                name,
-                rate_bps=1e9,
-                delay_s=0.001,
-                limit_packets=1000,
-                loss=loss,
-                back_loss=back_loss,
-                duplicate=duplicate,
-                jitter_s=jitter_s,
-            )
-            member = Session(GROUP, self.network.address("sender").host)
-            receiver = made_by.receiver(member, random.Random(f"{seed} {name}"), parameters or {})
-            self.receivers.append(self.network.host(name, receiver, clock=clocks.get(name, Clock())))
-
-    def finish(self, limit: float = 300.0) -> None:
-        """Run until all have ended."""
-        self.network.run_until_ended(limit)
+        self.core: Any = made_by.sender(self.session, random.Random(seed), parameters or {})
+        self.sender = self.host_sender(self.core, clocks.get("sender", Clock()))
+        for name in (f"r{index}" for index in range(receivers)):
+            receiver = made_by.receiver(self.member, random.Random(f"{seed} {name}"), parameters or {})
+            self.host_receiver(name, receiver, clocks.get(name, Clock()))
 
     def check(self) -> None:
         """Everybody has everything, and the sender knows it."""

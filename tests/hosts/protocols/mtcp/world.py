@@ -1,15 +1,15 @@
 """A sender, receivers and a tree between them, in virtual time."""
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from hosts import protocols
 from hosts.endpoint import Address
-from hosts.protocol import Session
 from hosts.protocols.mtcp.receiver import MtcpReceiver
 from hosts.protocols.mtcp.sender import MtcpSender
-from tests.hosts.network import Clock, Host, Link, Network
+from tests.hosts.dumbbell import Dumbbell
+from tests.hosts.network import Clock, Host
 from tests.hosts.tcp import TcpReceiver, TcpSender
 
 GROUP = Address("232.1.1.1", 5000)
@@ -18,68 +18,29 @@ FRAME_SHARE = 1400 / 1472
 """Payload's part of the bytes on an Ethernet link, with 1,400-byte payloads."""
 
 
-class World:
-    """One sender behind `bottleneck`, receivers r0, r1, ... behind a router each.
-
-    sender - core =bottleneck= edge - r0, r1, ...
-    """
+class World(Dumbbell):
+    """An MTCP session."""
 
     def __init__(
         self,
         receivers: int = 3,
         *,
         seed: int = 1,
-        size: int | None = 100_000,
         parameters: Mapping[str, Any] | None = None,
-        rate_bps: float = 10e6,
-        limit_packets: int = 64,
-        delays_s: Sequence[float] = (0.002, 0.005, 0.010, 0.015),
-        losses: Mapping[int, float] | None = None,
-        back_loss: float = 0.0,
-        duplicate: float = 0.0,
-        jitter_s: float = 0.0,
         clocks: Mapping[str, Clock] | None = None,
-        wanted: int | None = None,
-        wait: float = 5.0,
         first: int = 0,
         parents: Mapping[int, int] | None = None,
         agents: Collection[int] = (),
+        **given: Any,
     ) -> None:
         """`parents`: receiver -> its parent, a receiver too (the others' is the sender's to say). `agents` offer to
-        serve. Delays and losses are those of a receiver's own link.
-        """
-        self.network = Network(seed)
-        self.data = random.Random(seed).randbytes(size or 0)
+        serve. The rest is as in Dumbbell."""
+        super().__init__(GROUP, receivers, seed=seed, **given)
         clocks = clocks or {}
-        rng = random.Random(seed)
-        session = Session(GROUP, receivers=receivers if wanted is None else wanted, wait=wait)
-        self.sender_core = MtcpSender(session, MTCP.parse_options(parameters or {}), rng, first=first)
-        self.sender = self.network.host(
-            "sender", self.sender_core, clock=clocks.get("sender", Clock()), source=self.data
-        )
-        self.sender.endless = size is None
-        self._access, _ = self.network.link("sender", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
-        self.bottleneck: Link
-        self.way_back: Link
-        self.bottleneck, self.way_back = self.network.link(
-            "core", "edge", rate_bps=rate_bps, delay_s=0.002, limit_packets=limit_packets
-        )
-        self.receivers: list[Host] = []
+        options = MTCP.parse_options(parameters or {})
+        self.sender_core = MtcpSender(self.session, options, random.Random(seed), first=first)
+        self.sender = self.host_sender(self.sender_core, clocks.get("sender", Clock()))
         self.parameters = parameters
-        self.links: list[tuple[Link, Link]] = []
-        for index in range(receivers):
-            link = self.network.link(
-                "edge",
-                f"r{index}",
-                rate_bps=1e9,
-                delay_s=delays_s[index % len(delays_s)],
-                limit_packets=1000,
-                loss=(losses or {}).get(index, 0.0),
-                back_loss=back_loss,
-                duplicate=duplicate,
-                jitter_s=jitter_s,
-            )
-            self.links.append(link)
         for index in range(receivers):
             own: dict[str, Any] = {"agent": index in agents or index in (parents or {}).values()}
             if parents is not None:
@@ -89,16 +50,13 @@ class World:
 
     def add_receiver(self, name: str, clock: Clock = Clock(), parameters: Mapping[str, Any] | None = None) -> Host:  # noqa: B008
         """Put a receiver on a node that has a link."""
-        session = Session(GROUP, self.network.address("sender").host)
-        core = MTCP.receiver(session, random.Random(name), parameters or self.parameters)
-        host = self.network.host(name, core, clock=clock)
-        host.endless = self.sender.endless
-        self.receivers.append(host)
+        core = MTCP.receiver(self.member, random.Random(name), parameters or self.parameters)
+        host = self.host_receiver(name, core, clock)
+        host.endless = self.endless
         return host
 
     def finish(self, limit: float = 300.0) -> None:
-        """Run until all have ended."""
-        self.network.run_until_ended(limit)
+        super().finish(limit)
         assert all(host.endpoint.closed for host in self.network.hosts.values() if host.alive), self.network.now
 
     def core(self, index: int) -> MtcpReceiver:
@@ -111,7 +69,7 @@ class World:
         """A TCP on the bottleneck from 1 s on, over links of 8 ms beside it; what receives its data."""
         network = self.network
         server, _ = network.link("server", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
-        for link in (server, self._access):
+        for link in (server, self.access):
             link.hold_s = 1500 * 8 / self.bottleneck.rate_bps
         network.link("edge", "client", rate_bps=1e9, delay_s=0.007, limit_packets=1000)
         network.host("server", TcpSender(network.address("client"), start_at=1.0))

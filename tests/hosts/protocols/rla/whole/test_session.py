@@ -108,7 +108,7 @@ def test_a_receiver_that_dies_is_dropped_and_holds_nobody_up() -> None:
 def test_a_silent_receiver_stops_nobody_and_gets_all_when_it_is_back() -> None:
     """Its link is down for three seconds. The others have stood still for one of them at most."""
     world = World(3, size=None, rate_bps=3e6)
-    lost = world.links[1]
+    lost, _ = world.links[1]
     world.network.run(3.0)
     lost.up = False
     before = len(world.receivers[0].received)
@@ -129,7 +129,7 @@ def test_a_silent_receiver_stops_nobody_and_gets_all_when_it_is_back() -> None:
 def test_who_is_silent_when_no_more_is_kept_is_dropped_and_stops_nobody() -> None:
     world = World(2, size=None, parameters={"kept_bytes": 500_000})
     world.network.run(1.0)
-    world.links[1].up = False
+    world.links[1][0].up = False
     received = []
     for step in range(20):
         world.network.run(1.0 + 0.5 * step)
@@ -144,7 +144,7 @@ def test_who_is_silent_when_no_more_is_kept_is_dropped_and_stops_nobody() -> Non
 def test_who_has_answered_lately_is_waited_for_when_no_more_is_kept() -> None:
     world = World(2, size=None, parameters={"kept_bytes": 500_000})
     world.network.run(1.0)
-    world.links[1].up = False
+    world.links[1][0].up = False
     core, flow = world.sender_core, world.sender_core.flow
     while core.limit != "kept":
         world.network.run(world.network.now + 0.02)
@@ -160,13 +160,13 @@ def test_who_has_answered_lately_is_waited_for_when_no_more_is_kept() -> None:
 def test_by_the_papers_rules_what_is_kept_for_a_silent_receiver_is_bounded() -> None:
     world = World(2, size=None, parameters={"kept_bytes": 500_000, "rules": "paper"})
     world.network.run(1.0)
-    world.links[1].up = False
+    world.links[1][0].up = False
     world.network.run(10.0)
     core = world.sender_core
     assert core.limit == "kept"
     behind = core.flow.end_offset - len(world.receivers[1].received)
     assert 400_000 < behind < 500_000 + 2000
-    world.links[1].up = True
+    world.links[1][0].up = True
     world.network.run(16.0)
     assert core.limit != "kept"
     assert len(world.receivers[1].received) > core.flow.end_offset - 300_000
@@ -221,10 +221,7 @@ def test_who_comes_late_is_refused_a_file() -> None:
 
 def test_the_slowest_by_far_is_dropped_when_that_is_wanted() -> None:
     parameters = {"drop_slowest": 4, "drop_slowest_after_s": 5}
-    world = World(3, size=None, parameters=parameters)
-    world.links[2].loss = 0.2
-    for index in (0, 1):
-        world.links[index].loss = 0.001
+    world = World(3, size=None, parameters=parameters, losses={0: 0.001, 1: 0.001, 2: 0.2})
     world.network.run(15)
     assert [event.peer for event in world.sender.events_of(PeerDropped)] == [world.receivers[2].address]
 
@@ -271,8 +268,7 @@ def test_a_receiver_in_a_hurry_is_served_before_the_others_were_heard() -> None:
     waiting = []
     for hurry_after_s in (0.0, 0.05):
         parameters = {"hurry_after_s": hurry_after_s, "rexmit_thresh": 100}
-        world = World(2, seed=5, size=400_000, delays_s=(0.002, 0.3), parameters=parameters)
-        world.links[0].loss = 0.03
+        world = World(2, seed=5, size=400_000, delays_s=(0.002, 0.3), losses={0: 0.03}, parameters=parameters)
         near = world.receivers[0].endpoint
         assert isinstance(near, RlaReceiver)
         blocked = 0
