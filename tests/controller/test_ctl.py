@@ -18,7 +18,7 @@ from controller.ctl import app
 from engine.command.tables import print_table
 from tests.controller import networks
 from tests.controller.conftest import MakeWorld
-from tests.controller.world import all_ready, controller, eventually
+from tests.controller.world import controlled, controller, eventually
 
 GROUP, SOURCE = "232.1.0.1", "10.0.0.1"
 STATUS: dict[str, Any] = {
@@ -49,8 +49,7 @@ async def test_every_view(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(networks.line() | {"sessions": [session, later]})
     directory = tmp_path / "state"
     option = ("--state-dir", str(directory))
-    async with world.running(), controller(world.network, directory) as service:
-        await all_ready(service)
+    async with controlled(world, directory) as service:
         world.join("h4", GROUP, SOURCE)
         await eventually(lambda: len(service.core.members) == 3)
         await world.delivers("h1", GROUP, ["h4"])

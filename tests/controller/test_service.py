@@ -21,7 +21,7 @@ from engine.switch.p4runtime.server import P4RuntimeServer, TlsFiles
 from tests.controller import networks
 from tests.controller.conftest import MakeWorld
 from tests.controller.nodes import free_port
-from tests.controller.world import all_ready, controller, eventually
+from tests.controller.world import all_ready, controlled, controller, eventually
 
 SOURCE = "10.0.0.1"
 KNOWN, UNKNOWN, ANY = "232.1.0.1", "232.1.0.9", "239.1.0.1"
@@ -54,8 +54,7 @@ def has_members(service: Service, key: GroupKey, expected: set[tuple[str, int]])
 
 async def test_a_switch_gets_exactly_this_state(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(line())
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         assert service.apps["s2"].entries() == {
             "switch_config default -> set_config(bitmap_groups=0x1, epoch_shift=0x19, mac=0x20000000002)",
             "assist default -> set_assist(switch_ports=0x6)",
@@ -88,8 +87,7 @@ async def test_a_switch_gets_exactly_this_state(make_world: MakeWorld, tmp_path:
 
 async def test_members_of_known_groups_are_served_and_seen(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(line())
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         world.join("h4", KNOWN, SOURCE)
         await has_members(service, KNOWN_KEY, {("s3", 1), ("s2", 3), ("s1", 3)})
         world.join("h2", KNOWN, SOURCE)
@@ -102,8 +100,7 @@ async def test_members_of_known_groups_are_served_and_seen(make_world: MakeWorld
 
 async def test_an_unknown_group_gets_a_slot_and_its_join_is_replayed(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(line())
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         world.join("h4", UNKNOWN, SOURCE)
         await has_members(service, UNKNOWN_KEY, {("s3", 1), ("s2", 3), ("s1", 3)})
         await world.delivers("h1", UNKNOWN, ["h4"])
@@ -118,8 +115,7 @@ async def test_an_unknown_group_gets_a_slot_and_its_join_is_replayed(make_world:
 
 async def test_any_source_groups_reach_members_from_every_side(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(line())
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         for host in ("h1", "h3", "h4"):
             world.join(host, ANY)
         ports = {("s1", 1), ("s1", 3), ("s2", 1), ("s2", 2), ("s2", 3), ("s3", 1), ("s3", 2)}
@@ -151,8 +147,7 @@ async def test_a_restarted_controller_changes_nothing(make_world: MakeWorld, tmp
 
 async def test_a_switch_that_comes_back_empty_is_restored(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(line())
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         world.join("h4", UNKNOWN, SOURCE)
         world.join("h3", KNOWN, SOURCE)
         await has_members(service, UNKNOWN_KEY, {("s3", 1), ("s2", 3), ("s1", 3)})
@@ -182,8 +177,7 @@ async def test_switches_may_come_later_than_the_controller(make_world: MakeWorld
 
 async def test_hosts_are_queried_when_a_switch_is_ready(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(line())
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state"):
         await eventually(lambda: all(world.received.values()), lambda: world.received)
         for frames in world.received.values():
             assert frames[0][:6] == bytes.fromhex("01005e000001")
@@ -208,8 +202,7 @@ async def test_trees_go_around_a_broken_link_and_back(
     make_world: MakeWorld, tmp_path: Path, ring: dict[str, Any], group: str, source: str | None, key: GroupKey
 ) -> None:
     world = make_world(ring)
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         world.join("h3", group, source)
         world.join("h4", group, source)
         await world.delivers("h1", group, ["h3", "h4"])

@@ -13,7 +13,7 @@ from controller.groups import GroupKey
 from controller.service import Service
 from tests.controller import networks
 from tests.controller.conftest import MakeWorld
-from tests.controller.world import all_ready, all_settled, controller, eventually
+from tests.controller.world import all_ready, all_settled, controlled, controller, eventually
 
 SOURCE, GROUP, OTHER = "10.0.0.1", "232.1.0.1", "232.1.0.2"
 
@@ -29,8 +29,7 @@ def star(hosts: int) -> dict[str, Any]:
 
 async def test_the_controller_started_last_is_in_charge(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(star(3))
-    async with world.running(), controller(world.network, tmp_path / "first") as first:
-        await all_ready(first)
+    async with controlled(world, tmp_path / "first") as first:
         world.join("h2", GROUP, SOURCE)
         await world.delivers("h1", GROUP, ["h2"])
         await all_settled(first)
@@ -84,8 +83,7 @@ async def test_a_switch_that_is_missing_does_not_hold_up_the_others(
 
 async def test_a_host_that_joins_thousands_of_groups_harms_nobody(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(star(3))
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         for n in range(20):  # 100 groups in each report: within the limit on reports
             first = IPv4Address("232.9.0.0") + 100 * n
             world.report("h3", [(IPv4Address(SOURCE), first + k) for k in range(100)])
@@ -100,8 +98,7 @@ async def test_a_host_that_joins_thousands_of_groups_harms_nobody(make_world: Ma
 
 async def test_a_host_that_sends_thousands_of_reports_is_cut_off(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(star(3))
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         world.join("h3", GROUP, SOURCE)
         await world.delivers("h1", GROUP, ["h3"])
         for _ in range(1000):
@@ -117,8 +114,7 @@ async def test_what_somebody_else_changed_is_repaired(
 ) -> None:
     monkeypatch.setattr("controller.switch_app.AUDIT_S", 0.2)
     world = make_world(star(2))
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         app = service.apps["s1"]
         before = app.entries()
         assert app._switch is not None
@@ -133,8 +129,7 @@ async def test_what_somebody_else_changed_is_repaired(
 
 async def test_a_slot_counts_from_zero_for_its_next_group(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(star(3))
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         app, slots = service.apps["s1"], service.core.slots
         world.join("h2", GROUP, SOURCE)
         await world.delivers("h1", GROUP, ["h2"])
@@ -175,8 +170,7 @@ async def test_a_switch_of_14_ports_has_exact_groups(make_world: MakeWorld, tmp_
 
 async def test_a_switch_of_12_ports_has_a_group_for_every_set(make_world: MakeWorld, tmp_path: Path) -> None:
     world = make_world(star(12))
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         assert sum(entry.startswith("multicast_group") for entry in service.apps["s1"].entries()) == 4095
         for host in ("h2", "h7", "h12"):
             world.join(host, GROUP, SOURCE)
@@ -186,8 +180,7 @@ async def test_a_switch_of_12_ports_has_a_group_for_every_set(make_world: MakeWo
 async def test_two_switches_behind_one_state_directory_keep_apart(make_world: MakeWorld, tmp_path: Path) -> None:
     """A packet-out for a switch that is away is counted, not kept for a switch that has forgotten what it is about."""
     world = make_world(star(2))
-    async with world.running(), controller(world.network, tmp_path / "state") as service:
-        await all_ready(service)
+    async with controlled(world, tmp_path / "state") as service:
         await world.stop_switch("s1")
         app = service.apps["s1"]
         await eventually(lambda: app.status == "connecting")

@@ -157,6 +157,14 @@ async def all_ready(service: Service) -> None:
     )
 
 
+@asynccontextmanager
+async def controlled(world: World, state_dir: Path) -> AsyncIterator[Service]:
+    """A world that runs, and its controller, when every switch has what it should have."""
+    async with world.running(), controller(world.network, state_dir) as service:
+        await all_ready(service)
+        yield service
+
+
 async def all_settled(service: Service) -> None:
     """Wait until every switch has exactly what the controller wants of it by now."""
 

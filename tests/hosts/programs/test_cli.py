@@ -115,40 +115,45 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
         assert (tmp_path / name / "file.bin").read_bytes() == file.read_bytes()
 
 
+TO = ("--group", "232.1.1.1", "--port", "5000")
+SEND = ("send", "{file}", *TO)
+RECV = ("recv", "--group", "239.1.1.1", "--port", "5000")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["send", "{missing}", "--group", "232.1.1.1", "--port", "5000"], "No such file or directory"),
-        (["send", "{empty}", "--group", "232.1.1.1", "--port", "5000"], "there is no file in it"),
-        (["send", "{file}", "{file}", "--group", "232.1.1.1", "--port", "5000"], "two files have the name file.bin"),
+        (["send", "{missing}", *TO], "No such file or directory"),
+        (["send", "{empty}", *TO], "there is no file in it"),
+        (["send", "{file}", "{file}", *TO], "two files have the name file.bin"),
         (
-            ["send", "{file}", "{empty}", "--group", "232.1.1.1", "--port", "5000", "--name", "x"],
+            ["send", "{file}", "{empty}", *TO, "--name", "x"],
             "--name: there are several files",
         ),
         (
-            ["send", "{file}", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "webrc"],
+            ["send", "{file}", "{file}", *TO, "--protocol", "webrc"],
             "a session of webrc has one file; `canopy broadcast`",
         ),
         (["send", "{file}", "--group", "10.1.1.1", "--port", "5000"], "--group: 10.1.1.1 is not a multicast address"),
         (["send", "{file}", "--group", "nonsense", "--port", "5000"], "--group: 'nonsense' is not an IPv4 address"),
-        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "x"], "unknown protocol 'x'"),
-        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "vlmcc"], "real-time data only"),
-        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--set", "x=1"], "has no parameter 'x'"),
-        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--set", "x"], "'x' is not NAME=VALUE"),
-        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--interface", "no0"], "no interface 'no0'"),
-        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--source", "192.0.2.200"], "not an address of"),
-        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--status-dir", "{missing}"], "not a folder"),
-        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--trace", "{missing}/x"], "No such file"),
+        ([*SEND, "--protocol", "x"], "unknown protocol 'x'"),
+        ([*SEND, "--protocol", "vlmcc"], "real-time data only"),
+        ([*SEND, "--set", "x=1"], "has no parameter 'x'"),
+        ([*SEND, "--set", "x"], "'x' is not NAME=VALUE"),
+        ([*SEND, "--interface", "no0"], "no interface 'no0'"),
+        ([*SEND, "--source", "192.0.2.200"], "not an address of"),
+        ([*SEND, "--status-dir", "{missing}"], "not a folder"),
+        ([*SEND, "--trace", "{missing}/x"], "No such file"),
         (
-            ["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "webrc", "--rate-limit", "1e6"],
+            [*SEND, "--protocol", "webrc", "--rate-limit", "1e6"],
             "--rate-limit: webrc has no such limit; --set session_rate_bps",
         ),
         (
-            ["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--slow-receivers", "drop:1e6"],
+            [*SEND, "--slow-receivers", "drop:1e6"],
             "--slow-receivers: 'drop:1e6' is neither least_rate=BIT/S nor drop_after=SECONDS",
         ),
         (
-            ["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--slow-receivers", "least_rate=x"],
+            [*SEND, "--slow-receivers", "least_rate=x"],
             "parameter 'least_rate_bps' must be of type float, not 'x'",
         ),
         (
@@ -156,19 +161,19 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
             "--slow-receivers: vlmcc has no drop_after",
         ),
         (
-            ["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "webrc", "--receivers", "2"],
+            [*SEND, "--protocol", "webrc", "--receivers", "2"],
             "--receivers: a sender of webrc hears of no receivers",
         ),
         (
-            ["send", "{huge}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "webrc"],
+            ["send", "{huge}", *TO, "--protocol", "webrc"],
             "cannot be sent: it has 1000000000000 bytes, and in such packets at most",
         ),
-        (["recv", "--group", "232.1.1.1", "--port", "5000"], "is source-specific (RFC 4607): give --source"),
-        (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{file}"], "no folder, but a file"),
-        (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "/proc/nowhere"], "/proc/nowhere"),
-        (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{missing}/in"], "missing is no folder"),
-        (["recv", "--group", "239.1.1.1", "--port", "5000", "--source", "239.1.1.2"], "is a multicast address"),
-        (["recv", "--group", "239.1.1.1", "--port", "5000", "--parent", "nearby"], "nearby"),
+        (["recv", *TO], "is source-specific (RFC 4607): give --source"),
+        ([*RECV, "-o", "{file}"], "no folder, but a file"),
+        ([*RECV, "-o", "/proc/nowhere"], "/proc/nowhere"),
+        ([*RECV, "-o", "{missing}/in"], "missing is no folder"),
+        ([*RECV, "--source", "239.1.1.2"], "is a multicast address"),
+        ([*RECV, "--parent", "nearby"], "nearby"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_clear_line(

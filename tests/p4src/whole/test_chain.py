@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import pytest
 from scapy.layers.inet import IP
 
 from tests.p4src.bench.packets import data, join, leave
@@ -56,13 +57,30 @@ class Chain:
                     received.append(((switch, out), sent))
         return sorted(received)
 
+    def wait(self, microseconds: int) -> None:
+        for switch in self.switches:
+            switch.advance(microseconds)
+
     def receivers(self, host: Host, group: str = GROUP, source: str = SOURCE) -> list[Host]:
         return [receiver for receiver, _ in self.send(host, bytes(data(source, group)))]
 
 
-def test_join_reaches_the_source_and_data_the_member(targets: TargetFactory) -> None:
-    chain = Chain(targets(3))
-    chain.install()
+@pytest.fixture
+def chain(targets: TargetFactory) -> Chain:
+    made = Chain(targets(3))
+    made.install()
+    return made
+
+
+@pytest.fixture
+def timed_chain() -> Chain:
+    """Of switches whose time the test moves."""
+    made = Chain([Embedded(program()) for _ in range(3)])
+    made.install(epoch_shift=EPOCH_SHIFT)
+    return made
+
+
+def test_join_reaches_the_source_and_data_the_member(chain: Chain) -> None:
     source = (0, 3)
     assert chain.receivers(source) == []
     assert chain.send((2, 3), join(GROUP, SOURCE)) == []
@@ -73,9 +91,7 @@ def test_join_reaches_the_source_and_data_the_member(targets: TargetFactory) -> 
     assert [[digest["ports"] for digest in switch.digests()] for switch in chain.switches] == [[2], [2], [4]]
 
 
-def test_leave_prunes_back_to_the_branch(targets: TargetFactory) -> None:
-    chain = Chain(targets(3))
-    chain.install()
+def test_leave_prunes_back_to_the_branch(chain: Chain) -> None:
     source = (0, 3)
     for member in ((2, 3), (2, 4), (1, 3)):
         chain.send(member, join(GROUP, SOURCE))
@@ -90,9 +106,7 @@ def test_leave_prunes_back_to_the_branch(targets: TargetFactory) -> None:
     assert chain.switches[1].dropped("no_members") == 0
 
 
-def test_any_source_members_everywhere_hear_everybody(targets: TargetFactory) -> None:
-    chain = Chain(targets(3))
-    chain.install()
+def test_any_source_members_everywhere_hear_everybody(chain: Chain) -> None:
     hosts = [(switch, port) for switch in range(3) for port in HOST_PORTS]
     group = "239.1.1.1"
     for member in hosts:
@@ -104,49 +118,36 @@ def test_any_source_members_everywhere_hear_everybody(targets: TargetFactory) ->
         assert chain.receivers((1, 3), group, "10.0.7.7") == [host for host in hosts[index + 1 :] if host != (1, 3)]
 
 
-def test_restart_in_the_middle_heals_with_the_next_refresh() -> None:
-    switches: list[Target] = [Embedded(program()) for _ in range(3)]
-    chain = Chain(switches)
-    chain.install(epoch_shift=EPOCH_SHIFT)
+def test_restart_in_the_middle_heals_with_the_next_refresh(timed_chain: Chain) -> None:
     source = (0, 3)
-    chain.send((2, 3), join(GROUP, SOURCE))
-    assert chain.receivers(source) == [(2, 3)]
-    switches[1].reset()
-    chain.install_switch(1, EPOCH_SHIFT)
-    assert chain.receivers(source) == []
-    for switch in switches:
-        switch.advance(1 << EPOCH_SHIFT - 2)
-    chain.send((2, 3), join(GROUP, SOURCE))
-    assert chain.receivers(source) == [(2, 3)]
+    timed_chain.send((2, 3), join(GROUP, SOURCE))
+    assert timed_chain.receivers(source) == [(2, 3)]
+    timed_chain.switches[1].reset()
+    timed_chain.install_switch(1, EPOCH_SHIFT)
+    assert timed_chain.receivers(source) == []
+    timed_chain.wait(1 << EPOCH_SHIFT - 2)
+    timed_chain.send((2, 3), join(GROUP, SOURCE))
+    assert timed_chain.receivers(source) == [(2, 3)]
 
 
-def test_refreshes_keep_the_whole_path_alive_and_silence_ends_it() -> None:
-    switches: list[Target] = [Embedded(program()) for _ in range(3)]
-    chain = Chain(switches)
-    chain.install(epoch_shift=EPOCH_SHIFT)
+def test_refreshes_keep_the_whole_path_alive_and_silence_ends_it(timed_chain: Chain) -> None:
     source = (0, 3)
     for _ in range(20):
-        chain.send((2, 3), join(GROUP, SOURCE))
-        assert chain.receivers(source) == [(2, 3)]
-        for switch in switches:
-            switch.advance(1 << EPOCH_SHIFT - 2)
-    for switch in switches:
-        switch.advance(2 << EPOCH_SHIFT)
-    assert chain.receivers(source) == []
-    assert switches[0].dropped("no_members") == 1
+        timed_chain.send((2, 3), join(GROUP, SOURCE))
+        assert timed_chain.receivers(source) == [(2, 3)]
+        timed_chain.wait(1 << EPOCH_SHIFT - 2)
+    timed_chain.wait(2 << EPOCH_SHIFT)
+    assert timed_chain.receivers(source) == []
+    assert timed_chain.switches[0].dropped("no_members") == 1
 
 
-def test_lost_join_is_repaired_by_the_next_refresh() -> None:
+def test_lost_join_is_repaired_by_the_next_refresh(timed_chain: Chain) -> None:
     """The report from switch 2 to switch 1 is lost; the member itself does nothing but answer queries."""
-    switches: list[Target] = [Embedded(program()) for _ in range(3)]
-    chain = Chain(switches)
-    chain.install(epoch_shift=EPOCH_SHIFT)
     source = (0, 3)
-    assert len(switches[2].send(3, join(GROUP, SOURCE))) == 1
-    assert chain.receivers(source) == []
-    chain.send((2, 3), join(GROUP, SOURCE))
-    assert chain.receivers(source) == []
-    for switch in switches:
-        switch.advance(1 << EPOCH_SHIFT - 2)
-    chain.send((2, 3), join(GROUP, SOURCE))
-    assert chain.receivers(source) == [(2, 3)]
+    assert len(timed_chain.switches[2].send(3, join(GROUP, SOURCE))) == 1
+    assert timed_chain.receivers(source) == []
+    timed_chain.send((2, 3), join(GROUP, SOURCE))
+    assert timed_chain.receivers(source) == []
+    timed_chain.wait(1 << EPOCH_SHIFT - 2)
+    timed_chain.send((2, 3), join(GROUP, SOURCE))
+    assert timed_chain.receivers(source) == [(2, 3)]

@@ -22,23 +22,30 @@ def pieces_of(data: bytes) -> list[Piece]:
     return found
 
 
-def test_blocks_are_delivered_in_order_whatever_the_order_of_their_packets() -> None:
+@pytest.fixture
+def incoming() -> IncomingBlocks:
+    return IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
+
+
+def delivered(effects: list[Effect]) -> bytes:
+    return b"".join(effect.data for effect in effects if isinstance(effect, Deliver))
+
+
+def test_blocks_are_delivered_in_order_whatever_the_order_of_their_packets(incoming: IncomingBlocks) -> None:
     data = random.Random(1).randbytes(2 * BLOCK_BYTES + 100)
     pieces = pieces_of(data)
     random.Random(2).shuffle(pieces)
-    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
     effects: list[Effect] = []
     for piece in pieces:
         incoming.take(piece)
         incoming.deliver(effects)
-    assert b"".join(effect.data for effect in effects if isinstance(effect, Deliver)) == data
+    assert delivered(effects) == data
     assert effects[-1] == StreamEnded(len(data))
     assert incoming.needs() == []
 
 
-def test_it_says_what_it_lacks_of_the_blocks_that_should_be_there() -> None:
+def test_it_says_what_it_lacks_of_the_blocks_that_should_be_there(incoming: IncomingBlocks) -> None:
     pieces = pieces_of(bytes(3 * BLOCK_BYTES))
-    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
     for piece in pieces[5 : 2 * BLOCK_SYMBOLS - 7]:
         incoming.take(piece)
     assert incoming.needs() == [(0, 5)]
@@ -46,8 +53,7 @@ def test_it_says_what_it_lacks_of_the_blocks_that_should_be_there() -> None:
     assert incoming.needs() == [(0, 5), (1, 6)]
 
 
-def test_a_block_is_free_when_the_application_has_consumed_it() -> None:
-    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
+def test_a_block_is_free_when_the_application_has_consumed_it(incoming: IncomingBlocks) -> None:
     for piece in pieces_of(bytes(2 * BLOCK_BYTES)):
         incoming.take(piece)
     incoming.deliver([])
@@ -56,11 +62,10 @@ def test_a_block_is_free_when_the_application_has_consumed_it() -> None:
     assert incoming.free == 1
 
 
-def test_a_wrong_packet_costs_its_block_a_repair() -> None:
+def test_a_wrong_packet_costs_its_block_a_repair(incoming: IncomingBlocks) -> None:
     data = random.Random(1).randbytes(2 * BLOCK_BYTES)
     pieces = pieces_of(data)
     wrong = pieces[3]._replace(packet=pieces[3].packet[:4] + bytes(8))
-    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
     effects: list[Effect] = []
     for piece in [wrong, *pieces]:
         incoming.take(piece)
@@ -71,23 +76,22 @@ def test_a_wrong_packet_costs_its_block_a_repair() -> None:
     for piece in pieces[:BLOCK_SYMBOLS]:
         incoming.take(piece)
     incoming.deliver(effects)
-    assert b"".join(effect.data for effect in effects if isinstance(effect, Deliver)) == data
+    assert delivered(effects) == data
 
 
 @pytest.mark.parametrize(
     "changes", [{"last": True}, {"length": 8}, {"length": 0, "last": True}, {"digest": b"another!"}]
 )
-def test_a_packet_that_contradicts_the_others_stands_alone(changes: dict[str, Any]) -> None:
+def test_a_packet_that_contradicts_the_others_stands_alone(incoming: IncomingBlocks, changes: dict[str, Any]) -> None:
     data = random.Random(1).randbytes(2 * BLOCK_BYTES)
     pieces = pieces_of(data)
-    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
     effects: list[Effect] = []
     for number, piece in enumerate(pieces):
         if number == 0:
             incoming.take(piece._replace(**changes, packet=piece.packet[:4] + bytes(8)))
         incoming.take(piece)
         incoming.deliver(effects)
-    assert b"".join(effect.data for effect in effects if isinstance(effect, Deliver)) == data
+    assert delivered(effects) == data
     assert effects[-1] == StreamEnded(len(data))
 
 
@@ -102,10 +106,9 @@ def with_a_repair(data: bytes) -> tuple[list[Piece], Piece]:
     return pieces, parse_piece(outgoing.next_piece(BLOCK_SYMBOLS))
 
 
-def test_what_raptorq_makes_whole_is_work_for_a_thread() -> None:
+def test_what_raptorq_makes_whole_is_work_for_a_thread(incoming: IncomingBlocks) -> None:
     data = random.Random(1).randbytes(BLOCK_BYTES)
     pieces, repair = with_a_repair(data)
-    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
     effects: list[Effect] = []
     for piece in pieces[1:]:
         incoming.take(piece)
@@ -125,10 +128,9 @@ def test_what_raptorq_makes_whole_is_work_for_a_thread() -> None:
     assert incoming.wrong == 0
 
 
-def test_a_wrong_symbol_is_found_by_the_block_s_hash_after_solving() -> None:
+def test_a_wrong_symbol_is_found_by_the_block_s_hash_after_solving(incoming: IncomingBlocks) -> None:
     data = random.Random(1).randbytes(BLOCK_BYTES)
     pieces, repair = with_a_repair(data)
-    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
     for piece in pieces[1:]:
         incoming.take(piece)
     incoming.take(repair._replace(packet=repair.packet[:4] + bytes(8)))

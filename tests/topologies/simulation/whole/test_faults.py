@@ -10,13 +10,16 @@ def controller_events(run: Run) -> list[dict[str, object]]:
     return [json.loads(line) for line in (run.folder / "logs" / "controller-events.jsonl").read_text().splitlines()]
 
 
-def faults(*lines: str) -> str:
-    return "faults:\n" + "".join(f"  - {{{line}}}\n" for line in lines)
+def run_with(folder: Path, *faults: str, content: str = "") -> Run:
+    """A session of 3 MB, unless `content` is another, in a tree where such things happen."""
+    return simulate(
+        folder / "run",
+        tree() + (content or session("3 MB")) + "faults:\n" + "".join(f"  - {{{fault}}}\n" for fault in faults),
+    )
 
 
 def test_a_switch_that_comes_back_empty_is_set_up_again(tmp_path: Path) -> None:
-    text = tree() + session("3 MB") + faults("kind: switch-restart, at: 1 s, switch: s2, outage: 300 ms")
-    run = simulate(tmp_path / "run", text)
+    run = run_with(tmp_path, "kind: switch-restart, at: 1 s, switch: s2, outage: 300 ms")
     assert run.summary.ok
     assert [(row["kind"], row["t"]) for row in run.series("events")] == [("kill switch", 1.0), ("start switch", 1.3)]
     told = [(event["event"], event["time"]) for event in controller_events(run) if event.get("switch") == "s2"]
@@ -28,8 +31,7 @@ def test_a_switch_that_comes_back_empty_is_set_up_again(tmp_path: Path) -> None:
 
 
 def test_a_link_that_was_down_is_used_again(tmp_path: Path) -> None:
-    text = tree() + session("2 MB") + faults("kind: link-down, at: 1 s, link: [s1, s3], duration: 400 ms")
-    run = simulate(tmp_path / "run", text)
+    run = run_with(tmp_path, "kind: link-down, at: 1 s, link: [s1, s3], duration: 400 ms", content=session("2 MB"))
     assert run.summary.ok
     named = {
         event["event"]: event["time"] for event in controller_events(run) if str(event["event"]).startswith("link")
@@ -38,8 +40,7 @@ def test_a_link_that_was_down_is_used_again(tmp_path: Path) -> None:
 
 
 def test_a_link_that_stays_down_costs_the_receivers_behind_it(tmp_path: Path) -> None:
-    text = tree() + session("2 MB") + faults("kind: link-down, at: 1 s, link: [s2, r1]")
-    run = simulate(tmp_path / "run", text)
+    run = run_with(tmp_path, "kind: link-down, at: 1 s, link: [s2, r1]", content=session("2 MB"))
     receivers = run.summary.sessions[0].receivers
     assert [receiver.complete for receiver in receivers] == [False, True, True, True]
     assert receivers[0].expected
@@ -47,8 +48,7 @@ def test_a_link_that_stays_down_costs_the_receivers_behind_it(tmp_path: Path) ->
 
 
 def test_a_receiver_that_dies_is_not_expected_and_not_waited_for(tmp_path: Path) -> None:
-    text = tree() + session("2 MB") + faults("kind: receiver-dies, at: 1 s, session: 1, host: r2")
-    run = simulate(tmp_path / "run", text)
+    run = run_with(tmp_path, "kind: receiver-dies, at: 1 s, session: 1, host: r2", content=session("2 MB"))
     receivers = run.summary.sessions[0].receivers
     assert [receiver.complete for receiver in receivers] == [True, False, True, True]
     assert (receivers[1].expected, receivers[1].detail) == (False, "killed, as the scenario says")
@@ -69,8 +69,7 @@ def test_a_receiver_leaves_in_good_order(tmp_path: Path) -> None:
 
 
 def test_a_controller_that_restarts_finds_its_switches_as_they_are(tmp_path: Path) -> None:
-    text = tree() + session("3 MB") + faults("kind: controller-restart, at: 1 s, outage: 500 ms")
-    run = simulate(tmp_path / "run", text)
+    run = run_with(tmp_path, "kind: controller-restart, at: 1 s, outage: 500 ms")
     assert run.summary.ok
     ready = [event for event in controller_events(run) if event["event"] == "switch_ready" and event["time"] == 1.5]
     assert [(event["fresh"], event["changes"]) for event in ready] == [(False, "0 inserted, 0 modified, 0 deleted")] * 3
@@ -78,15 +77,11 @@ def test_a_controller_that_restarts_finds_its_switches_as_they_are(tmp_path: Pat
 
 def test_a_switch_and_its_link_fail_at_the_same_time(tmp_path: Path) -> None:
     """The link is down until the later of the two ends, and each end is told of once."""
-    text = (
-        tree()
-        + session("3 MB")
-        + faults(
-            "kind: link-down, at: 1 s, link: [s1, s2], duration: 1 s",
-            "kind: switch-restart, at: 1200 ms, switch: s2, outage: 200 ms",
-        )
+    run = run_with(
+        tmp_path,
+        "kind: link-down, at: 1 s, link: [s1, s2], duration: 1 s",
+        "kind: switch-restart, at: 1200 ms, switch: s2, outage: 200 ms",
     )
-    run = simulate(tmp_path / "run", text)
     assert run.summary.ok
     sent = {row["t"]: row["rx_bytes"] for row in run.series("ports") if (row["switch"], row["port"]) == ("s2", 1)}
     assert sent[1.25] == sent[2.0]
@@ -94,15 +89,11 @@ def test_a_switch_and_its_link_fail_at_the_same_time(tmp_path: Path) -> None:
 
 
 def test_two_failures_in_the_controllers_absence(tmp_path: Path) -> None:
-    text = (
-        tree()
-        + session("3 MB")
-        + faults(
-            "kind: controller-restart, at: 1 s, outage: 1 s",
-            "kind: switch-restart, at: 1200 ms, switch: s3, outage: 200 ms",
-        )
+    run = run_with(
+        tmp_path,
+        "kind: controller-restart, at: 1 s, outage: 1 s",
+        "kind: switch-restart, at: 1200 ms, switch: s3, outage: 200 ms",
     )
-    run = simulate(tmp_path / "run", text)
     assert run.summary.ok
     ready = {
         event["switch"]: event["fresh"] for event in controller_events(run) if event["time"] == 2.0 and "fresh" in event
@@ -114,8 +105,8 @@ TWO_LEVELS = "    tree: {sender: [r1, r3], r1: [r2], r3: [r4]}\n"
 
 
 def test_the_children_of_an_agent_that_dies_find_another_parent(tmp_path: Path) -> None:
-    text = tree() + session("3 MB").replace("3 s}\n", "8 s}\n" + TWO_LEVELS)
-    run = simulate(tmp_path / "run", text + faults("kind: receiver-dies, at: 1 s, session: 1, host: r1"))
+    content = session("3 MB").replace("3 s}\n", "8 s}\n" + TWO_LEVELS)
+    run = run_with(tmp_path, "kind: receiver-dies, at: 1 s, session: 1, host: r1", content=content)
     result = run.summary.sessions[0]
     assert run.summary.ok
     assert (result.drop_after_s, result.dropped) == (8.0, ["r1"])
