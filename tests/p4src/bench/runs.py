@@ -3,7 +3,9 @@
 import random
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from hypothesis import HealthCheck, settings
@@ -54,6 +56,30 @@ class Run(ABC, Generic[Model]):
 Begin = Callable[[Target, random.Random], Run[Any]]
 
 
+@dataclass(frozen=True)
+class Modelled:
+    """A protocol's feedback, of which there is a model."""
+
+    begin: Callable[..., Run[Any]]
+    outcomes: Set[str]
+    """What becomes of it in some runs: random steps are no use if they leave a rule out."""
+    runs: int
+    steps: int
+    """How many runs that are, and how long each."""
+    starts: Sequence[int] = ()
+    """The first packets' numbers, where `begin` is told one."""
+
+    def begin_at(self, number: int) -> Begin:
+        """A run that begins with one of the first packets, in turn."""
+        if not self.starts:
+            return self.begin
+        return partial(self.begin, start=self.starts[number % len(self.starts)])
+
+
+STARTS = (0, (1 << 32) - 30, (1 << 31) - 30)
+"""First packets of runs that pass the end of the numbers, and its half."""
+
+
 def agree_on_embedded(begin: Begin, seed: int, steps: int) -> None:
     """On the switch whose time is ours."""
     begin(Embedded(program()), random.Random(seed)).agree_for(steps)
@@ -65,7 +91,7 @@ def agree_on_any(begin: Begin, target: Target, seed: int) -> None:
 
 
 def outcomes_of(begin: Begin, *, seeds: int, steps: int) -> set[str]:
-    """What became of feedback in some runs: random steps are no use if they leave a rule out."""
+    """What became of feedback in some runs."""
     seen: set[str] = set()
     for seed in range(seeds):
         run = begin(Embedded(program()), random.Random(seed))

@@ -5,8 +5,6 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from hosts.parts.fec.pieces import Need
 from hosts.protocols.arbor.packets import (
@@ -28,7 +26,7 @@ from hosts.protocols.arbor.packets import (
 from hosts.wire.reason import Reason
 from tests.p4src.bench import suppression
 from tests.p4src.bench.feedback import PARENT_PORT, Bench
-from tests.p4src.bench.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
+from tests.p4src.bench.runs import Modelled
 from tests.p4src.bench.suppression import SENDER
 from tests.p4src.bench.target import Embedded, Target
 from tests.p4src.models.requests import Request, RequestModel
@@ -140,27 +138,7 @@ class Run(suppression.Run[RequestModel]):
         self.bench.parent_sends(receiver + 1, WELCOME.encode(answer))
 
 
-@RANDOM_STEPS
-@given(st.integers(0, 2**32), st.integers(1, 200))
-@example(1, 400)
-@example(2, 400)
-def test_every_packet_leaves_as_the_model_says(seed: int, steps: int) -> None:
-    agree_on_embedded(Run, seed, steps)
-
-
-def test_all_outcomes_occur() -> None:
-    assert outcomes_of(Run, seeds=3, steps=300) == {
-        "lower",
-        "suppressed",
-        "no_slot",
-        "request",
-        "answered",
-    }
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_every_kind_of_switch_does_it(target: Target, seed: int) -> None:
-    agree_on_any(Run, target, seed)
+MODELLED = Modelled(Run, {"lower", "suppressed", "no_slot", "request", "answered"}, 3, 300)
 
 
 def test_of_many_at_once_only_worse_ones_pass(bench: Bench) -> None:

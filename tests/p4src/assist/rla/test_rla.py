@@ -1,26 +1,22 @@
 """The P4 program's merging of RLA's acknowledgments: against the plain model packet for packet, and single rules."""
 
 import random
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from hosts.protocols.rla.packets import CHILD_BITS, SACK_BITS, Ack, Data, encode_abort, encode_ack, encode_data, parse
 from hosts.wire.reason import Reason
 from hosts.wire.seq import MASK
 from tests.p4src.bench import runs
 from tests.p4src.bench.feedback import PARENT_PORT, Bench
+from tests.p4src.bench.members import SWITCH_PORTS, Member, lies, make_members
 from tests.p4src.bench.packets import host_ip
-from tests.p4src.bench.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
+from tests.p4src.bench.runs import STARTS, Modelled
 from tests.p4src.bench.target import Target
 from tests.p4src.models.acknowledgments import AcknowledgmentModel
-from tests.p4src.models.aggregation import bitmap
 
 SENDER = host_ip(PARENT_PORT)
-SWITCH_PORTS = frozenset({6, 7})
 
 
 def ack(number: int, cumulative: int, **changes: object) -> Ack:
@@ -58,36 +54,19 @@ def begin(target: Target, packets: int = 10) -> Bench:
 
 
 @dataclass
-class Receiver:
-    """One, or a merging switch below with several; what it has is a set."""
+class Receiver(Member):
+    """One, or a merging switch below with several."""
 
-    number: int
-    port: int
-    start: int
-    others: frozenset[int] = frozenset()
-    has: set[int] = field(default_factory=set)
     window: int = 9000
-
-    def __post_init__(self) -> None:
-        self._lacks = self.start
-
-    @property
-    def cumulative(self) -> int:
-        while self._lacks in self.has:
-            self._lacks += 1
-        return self._lacks
 
     def ack(self, **changes: object) -> Ack:
         """What it sends."""
-        cumulative = self.cumulative
-        reach = range(cumulative + 1, cumulative + 1 + SACK_BITS)
-        sack = bitmap(seq - cumulative - 1 for seq in self.has.intersection(reach))
         packet = ack(
             self.number,
-            cumulative,
-            sack=sack,
+            self.cumulative,
+            sack=self.sack(SACK_BITS),
             window=self.window,
-            children=bitmap(self.others | {self.number}),
+            children=self.children,
             merged=bool(self.others),
         )
         return packet._replace(**changes)  # type: ignore[arg-type]
@@ -99,10 +78,7 @@ class Run(runs.Run[AcknowledgmentModel]):
     def __init__(self, target: Target, chooser: random.Random, start: int = 0) -> None:
         super().__init__(target, AcknowledgmentModel(SWITCH_PORTS), chooser, SWITCH_PORTS)
         self.start = self.next = start
-        places = [(0, 2), (1, 3), (2, 4), (127, 5), (4, 5)]
-        self.receivers = [Receiver(number, port, start) for number, port in places]
-        self.receivers.append(Receiver(8, 6, start, frozenset({9, 10})))
-        self.receivers.append(Receiver(20, 7, start, frozenset({21})))
+        self.receivers = make_members(Receiver, start)
 
     def data(self, count: int, loss: float) -> None:
         for _ in range(count):
@@ -158,40 +134,12 @@ class Run(runs.Run[AcknowledgmentModel]):
 
     def hostile(self, one: Receiver) -> Ack:
         """With a field or a few that nobody honest would send."""
-        chooser = self.chooser
-        lies: dict[str, object] = {
-            "cumulative": chooser.choice((chooser.randrange(1 << 32), (self.next + chooser.randrange(5)) & MASK)),
-            "sack": chooser.getrandbits(SACK_BITS),
-            "number": chooser.choice((0, 4, 128, 65_535)),
-            "children": chooser.choice((0, 1, 0xFF, chooser.getrandbits(CHILD_BITS))),
-            "merged": True,
-            "merge": False,
-            "session": 8,
-            "hurry": True,
-        }
-        told = {name: lies[name] for name in chooser.sample(sorted(lies), chooser.choice((1, 1, 2)))}
+        told = lies(self.chooser, self.next, sack_bits=SACK_BITS, child_bits=CHILD_BITS, hurry=True)
         return one.ack(**told)
 
 
-STARTS = (0, (1 << 32) - 30, (1 << 31) - 30)
-
-
-@RANDOM_STEPS
-@given(st.integers(0, 2**32), st.sampled_from(STARTS), st.integers(1, 150))
-@example(1, 0, 250)
-@example(2, (1 << 32) - 30, 250)
-def test_every_packet_leaves_as_the_model_says(seed: int, start: int, steps: int) -> None:
-    agree_on_embedded(partial(Run, start=start), seed, steps)
-
-
-def test_all_outcomes_occur() -> None:
-    expected = {"summary", "absorbed", "alone", "shared_port", "stale", "out_of_range", "malformed", "hole", "sample"}
-    assert outcomes_of(Run, seeds=6, steps=150) == expected
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_every_kind_of_switch_does_it(target: Target, seed: int) -> None:
-    agree_on_any(partial(Run, start=(1 << 32) - 30), target, seed)
+OUTCOMES = {"summary", "absorbed", "alone", "shared_port", "stale", "out_of_range", "malformed", "hole", "sample"}
+MODELLED = Modelled(Run, OUTCOMES, 6, 150, STARTS)
 
 
 def test_two_acknowledgments_become_one(target: Target) -> None:

@@ -3,8 +3,6 @@
 import random
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -34,7 +32,7 @@ from hosts.wire.reason import Reason
 from tests.p4src.bench import suppression
 from tests.p4src.bench.feedback import GROUP, PARENT_PORT, Bench
 from tests.p4src.bench.packets import UDP_PORT, group_mac, host_ip, host_mac, unicast
-from tests.p4src.bench.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
+from tests.p4src.bench.runs import Modelled
 from tests.p4src.bench.suppression import SENDER
 from tests.p4src.bench.target import Embedded, Target
 from tests.p4src.models.suppression import SuppressionModel
@@ -178,22 +176,8 @@ class Run(suppression.Run[SuppressionModel]):
             self.heard[has_rtt] = min(self.heard[has_rtt], rate)
 
 
-@RANDOM_STEPS
-@given(st.integers(0, 2**32), st.integers(1, 200))
-@example(1, 400)
-@example(2, 400)
-def test_every_packet_leaves_as_the_model_says(seed: int, steps: int) -> None:
-    agree_on_embedded(Run, seed, steps)
-
-
-def test_all_outcomes_occur() -> None:
-    expected = {"lower", "suppressed", "request", "far", "stale", "limiting", "leave", "no_slot", "answered"}
-    assert outcomes_of(Run, seeds=4, steps=300) == expected
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_every_kind_of_switch_does_it(target: Target, seed: int) -> None:
-    agree_on_any(Run, target, seed)
+OUTCOMES = {"lower", "suppressed", "request", "far", "stale", "limiting", "leave", "no_slot", "answered"}
+MODELLED = Modelled(Run, OUTCOMES, 4, 300)
 
 
 def test_a_report_passes_when_it_is_lower_by_theta(bench: Bench) -> None:

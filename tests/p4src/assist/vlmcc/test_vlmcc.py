@@ -4,8 +4,6 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from hosts.protocols.vlmcc.packets import (
     FLAG_ASSIST,
@@ -24,7 +22,7 @@ from hosts.wire.farewell import Leave
 from hosts.wire.reason import Reason
 from tests.p4src.bench import suppression
 from tests.p4src.bench.feedback import Bench
-from tests.p4src.bench.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
+from tests.p4src.bench.runs import Modelled
 from tests.p4src.bench.suppression import SENDER
 from tests.p4src.bench.target import Embedded, Target
 from tests.p4src.models.challenges import ChallengeModel
@@ -95,21 +93,7 @@ class Run(suppression.Run[ChallengeModel]):
         )
 
 
-@RANDOM_STEPS
-@given(st.integers(0, 2**32), st.integers(1, 200))
-@example(1, 400)
-@example(2, 400)
-def test_every_packet_leaves_as_the_model_says(seed: int, steps: int) -> None:
-    agree_on_embedded(Run, seed, steps)
-
-
-def test_all_outcomes_occur() -> None:
-    assert outcomes_of(Run, seeds=3, steps=300) == {"lower", "suppressed", "no_slot"}
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_every_kind_of_switch_does_it(target: Target, seed: int) -> None:
-    agree_on_any(Run, target, seed)
+MODELLED = Modelled(Run, {"lower", "suppressed", "no_slot"}, 3, 300)
 
 
 def test_of_many_at_once_only_worse_ones_pass(bench: Bench) -> None:

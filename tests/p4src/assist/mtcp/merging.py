@@ -1,37 +1,27 @@
-"""The P4 program's merging of MTCP feedback against the plain model, packet for packet."""
+"""MTCP feedback at random, through a switch that merges it and through the plain model."""
 
 import random
-from dataclasses import dataclass, field, replace
-from functools import partial
-
-import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from dataclasses import dataclass, replace
 
 from hosts.protocols.mtcp.packets import SACK_BITS, Feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.seq import MASK
 from tests.p4src.bench import runs
 from tests.p4src.bench.feedback import PARENT_PORT
+from tests.p4src.bench.members import SWITCH_PORTS, Member, lies, make_members
 from tests.p4src.bench.packets import host_ip
 from tests.p4src.bench.program import program
-from tests.p4src.bench.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
+from tests.p4src.bench.runs import STARTS, Modelled
 from tests.p4src.bench.target import Target
 from tests.p4src.models.aggregation import AggregationModel
 
 PARENT = host_ip(PARENT_PORT)
-SWITCH_PORTS = frozenset({6, 7})
 
 
 @dataclass
-class Child:
-    """A receiver, an agent or a merging switch below; what it has is a set."""
+class Child(Member):
+    """A receiver, an agent or a merging switch below."""
 
-    number: int
-    port: int
-    start: int
-    others: frozenset[int] = frozenset()  # of a switch: whom it speaks for beside `number`
-    has: set[int] = field(default_factory=set)
     cwnd: int = UNLIMITED
     twnd: int = 0
     window: int = 100_000
@@ -42,36 +32,23 @@ class Child:
     repaired: bool = False  # of a switch: the one that it speaks through answers a repair
     relearn: bool = False
 
-    def __post_init__(self) -> None:
-        self._lacks = self.start
-
-    @property
-    def cumulative(self) -> int:
-        """The first packet that it lacks."""
-        while self._lacks in self.has:
-            self._lacks += 1
-        return self._lacks
-
     def feedback(self, session: int, nack: bool, held: int) -> Feedback:
         """What it would send."""
-        cumulative = self.cumulative
-        reach = range(cumulative + 1, cumulative + 1 + SACK_BITS)
-        children = sum(1 << number for number in self.others | {self.number})
         return Feedback(
             session,
             nack,
-            cumulative & MASK,
+            self.cumulative & MASK,
             self.echo,
             held,
             self.repair_echo,
             self.cwnd,
             self.twnd,
             self.window,
-            sum(1 << seq - cumulative - 1 for seq in reach if seq in self.has),
+            self.sack(SACK_BITS),
             True,
             self.number,
-            children,
-            children if not self.others else 1 << self.number,
+            self.children,
+            self.children if not self.others else 1 << self.number,
             bool(self.others),
             self.queue,
             self.bound,
@@ -81,21 +58,12 @@ class Child:
         )
 
 
-def make_children(start: int) -> list[Child]:
-    """On ports of their own, two on one port, one each behind two switches."""
-    places = [(0, 2), (1, 3), (2, 4), (127, 5), (4, 5)]
-    children = [Child(number, port, start) for number, port in places]
-    children.append(Child(8, 6, start, frozenset({9, 10})))
-    children.append(Child(20, 7, start, frozenset({21})))
-    return children
-
-
 class Run(runs.Run[AggregationModel]):
     """The same steps through a switch and the model."""
 
     def __init__(self, target: Target, chooser: random.Random, start: int = 0) -> None:
         super().__init__(target, AggregationModel(SWITCH_PORTS), chooser, SWITCH_PORTS)
-        self.children = make_children(start)
+        self.children = make_members(Child, start)
         self.next = start
         self.start = start
         self.parents_clock = (1 << 32) - 20_000
@@ -207,41 +175,12 @@ class Run(runs.Run[AggregationModel]):
 
     def hostile(self, child: Child) -> Feedback:
         """Feedback with one field or a few that nobody honest would send."""
-        chooser = self.chooser
-        lies: dict[str, object] = {
-            "cumulative": chooser.choice((chooser.randrange(1 << 32), (self.next + chooser.randrange(5)) & MASK)),
-            "sack": chooser.getrandbits(SACK_BITS),
-            "number": chooser.choice((0, 4, 128, 65_535)),
-            "children": chooser.choice((0, 1, 0xFF, chooser.getrandbits(128))),
-            "holders": chooser.choice((0, 1, chooser.getrandbits(128))),
-            "merged": True,
-            "merge": False,
-            "repaired": True,
-            "session": 8,
-            "min_cwnd": 0,
-            "max_twnd": UNLIMITED,
-        }
-        told = {name: lies[name] for name in chooser.sample(sorted(lies), chooser.choice((1, 1, 2)))}
-        return child.feedback(self.bench.session, chooser.random() < 0.3, 0)._replace(**told)  # type: ignore[arg-type]
+        only_here = {"holders": self.chooser.choice((0, 1, self.chooser.getrandbits(128))), "repaired": True}
+        windows = {"min_cwnd": 0, "max_twnd": UNLIMITED}
+        told = lies(self.chooser, self.next, sack_bits=SACK_BITS, child_bits=128, **only_here, **windows)
+        return child.feedback(self.bench.session, self.chooser.random() < 0.3, 0)._replace(**told)  # type: ignore[arg-type]
 
 
-STARTS = (0, (1 << 32) - 30, (1 << 31) - 30)
-
-
-@RANDOM_STEPS
-@given(st.integers(0, 2**32), st.sampled_from(STARTS), st.integers(1, 150))
-@example(1, 0, 250)
-@example(2, (1 << 32) - 30, 350)
-def test_every_packet_leaves_as_the_model_says(seed: int, start: int, steps: int) -> None:
-    agree_on_embedded(partial(Run, start=start), seed, steps)
-
-
-def test_all_outcomes_occur() -> None:
-    outcomes = program().constants.enums["feedback"]
-    expected = {name for name, index in outcomes.items() if index < outcomes["hole"]} - {"none", "no_slot"}
-    assert outcomes_of(Run, seeds=12, steps=150) == expected
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_every_kind_of_switch_does_it(target: Target, seed: int) -> None:
-    agree_on_any(partial(Run, start=(1 << 32) - 30), target, seed)
+OUTCOMES = program().constants.enums["feedback"]
+MERGING = {name for name, index in OUTCOMES.items() if index < OUTCOMES["hole"]} - {"none", "no_slot"}
+MODELLED = Modelled(Run, MERGING, 12, 150, STARTS)
