@@ -16,7 +16,7 @@ P4RUNTIME_SHELL := $(VENV)/p4runtime-shell
 P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 TESTS_STAMP := $(VENV)/.stamp-tests
 # Compiled programs that are kept packed: ours, and those of the benchmark, the Mininet examples and the engine's tests.
-PROGRAMS := p4src/canopy.json $(patsubst %.xz,%,$(wildcard $(addsuffix /*.xz,experiments/bench/switch/programs \
+PROGRAMS := $(patsubst %.xz,%,$(wildcard p4src/canopy.*.xz $(addsuffix /*.xz,experiments/bench/switch/programs \
 	topologies/mininet/programs tests/engine/data engine/crates/p4vm/tests/data)))
 DOCS_STAMP := $(VENV)/.stamp-docs
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \

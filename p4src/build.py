@@ -2,9 +2,8 @@
 
 `python p4src/build.py` is `make p4`. It writes, beside the sources:
 
-- canopy.json: p4c's BMv2 JSON, with each action once, and canopy.json.xz, the same a fortieth the size: what is kept,
-  for `make setup` unpacks it
-- canopy.p4info.txtpb: its P4Info
+- canopy.json: p4c's BMv2 JSON, with each action once, and canopy.p4info.txtpb, its P4Info
+- both packed (.xz), a fortieth and an eighth the size: what is kept, for `make setup` unpacks them
 - canopy.constants.json: the numbers and enumerations of include/constants.p4, which P4Info does not carry
 - reduced.json.xz: what a switch chip could take of it (docs/hardware.md), whose P4Info is a part of canopy's
 - canopy.stamp.json: SHA-256 over the sources, p4c's version, SHA-256 of each artifact
@@ -24,7 +23,8 @@ from engine.p4c import compile_programs, pack, rebuild, shared
 SOURCE_FOLDER = Path(__file__).resolve().parent
 PROGRAM = "canopy"
 ARTIFACTS = (f"{PROGRAM}.json", f"{PROGRAM}.p4info.txtpb", f"{PROGRAM}.constants.json")
-PACKED = f"{PROGRAM}.json.xz"
+PACKED = ARTIFACTS[:2]
+"""What is kept packed."""
 REDUCED = "reduced"
 STAMPED = (*ARTIFACTS, f"{REDUCED}.json.xz")
 STAMP = f"{PROGRAM}.stamp.json"
@@ -79,7 +79,8 @@ def _without_sources(value: Any) -> Any:
 
 def _compile_here(p4c: str) -> None:
     compile_program(p4c, SOURCE_FOLDER)
-    (SOURCE_FOLDER / PACKED).write_bytes(pack((SOURCE_FOLDER / f"{PROGRAM}.json").read_bytes()))
+    for name in PACKED:
+        (SOURCE_FOLDER / f"{name}.xz").write_bytes(pack((SOURCE_FOLDER / name).read_bytes()))
     compile_reduced(p4c, SOURCE_FOLDER)
 
 
