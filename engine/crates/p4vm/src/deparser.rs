@@ -42,6 +42,7 @@ pub(crate) fn put_headers(m: &mut Machine<'_>, out: &mut Vec<u8>) {
 
 /// Bytes of the valid headers, in front of the payload.
 pub(crate) fn header_bytes(program: &Program, phv: &[u64]) -> usize {
-    let headers = program.deparser.order.iter().filter_map(|&header| program.headers.get(header as usize));
-    headers.filter(|h| phv::get(phv, h.base) != 0).map(|h| phv::header_bytes(h, phv)).sum()
+    let valid = program.deparser.lengths.iter().filter(|header| phv::get(phv, header.base) != 0);
+    let bits = valid.map(|header| header.bits as usize + header.varbit.map_or(0, |word| phv::get(phv, word) as usize));
+    bits.map(|bits| bits / 8).sum()
 }

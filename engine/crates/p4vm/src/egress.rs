@@ -37,10 +37,12 @@ impl Switch {
     ) -> Option<u16> {
         self.advance(now_ns);
         let program = self.lend();
+        let poison = self.poison();
         let PacketCopy { mut flight, port, instance, instance_type, .. } = copy;
         match flight.get_mut() {
             Some(inner) => std::mem::swap(&mut inner.phv, &mut self.work.phv),
-            None => self.work.phv.clone_from(&flight.phv),
+            None if self.trace.is_some() => self.work.phv.clone_from(&flight.phv),
+            None => phv::restore(&mut self.work.phv, &flight.phv, &program.live.egress, poison),
         }
         let Flight { payload, state, passes, .. } = &*flight;
         let leaving = Leaving { payload, state: *state, passes: *passes, port, instance, instance_type };
@@ -108,12 +110,13 @@ impl Switch {
     ) -> bool {
         let native = self.native_of(program, state.traced);
         {
-            let Self { work, externs, tables, profiles, now_ns, trace, .. } = self;
+            let Self { work, externs, tables, profiles, flows, now_ns, trace, .. } = self;
+            flows.begin(program, tables);
             let Work { phv, key, scratch, .. } = work;
             let payload = leaving.payload;
             let recorder = Recorder::of(trace, state.traced);
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
-            let mut tables = Tables { tables, profiles, key };
+            let mut tables = Tables { tables, profiles, flows, key };
             match recorder {
                 None if native.is_some_and(|native| native.control(true, &mut m, &mut tables)) => {}
                 None => pipeline::run(&mut m, &mut tables, &program.egress, &mut Silent),
@@ -136,12 +139,12 @@ impl Switch {
             self.trace_line(state.traced, format_args!("Dropping packet at the end of egress"));
             return false;
         }
-        let Self { work, externs, tables, profiles, now_ns, trace, .. } = self;
+        let Self { work, externs, tables, profiles, flows, now_ns, trace, .. } = self;
         let Work { phv, key, scratch, .. } = work;
         let payload = leaving.payload;
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
         let start = out.len();
-        if !native.is_some_and(|native| native.deparse(&mut m, &mut Tables { tables, profiles, key }, out)) {
+        if !native.is_some_and(|native| native.deparse(&mut m, &mut Tables { tables, profiles, flows, key }, out)) {
             deparser::put_headers(&mut m, out);
         }
         deparser::put_payload(&m, start, out);

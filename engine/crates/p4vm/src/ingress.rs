@@ -10,7 +10,7 @@ use crate::native::Native;
 use crate::parser::{self, ValueSetState};
 use crate::phv;
 use crate::pipeline::{self, Tables};
-use crate::replicate::{copy_len, keep_fields, Group};
+use crate::replicate::{keep_fields, packet_len, Group};
 use crate::stats::Stats;
 use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
@@ -48,13 +48,7 @@ impl Switch {
         if let Some(arrived) = self.arrive(&program, port, packet, copies) {
             match self.only_port(&program).filter(|_| copies.is_empty()) {
                 Some(port) => {
-                    self.trace_line(arrived.state.traced, format_args!("Egress port is {port}"));
-                    let Arrived { payload, state, passes } = arrived;
-                    let instance = phv::get_field(&self.work.phv, program.intrinsics.egress_rid) as u16;
-                    let instance_type = InstanceType::Normal;
-                    let leaving = Leaving { payload, state, passes, port, instance, instance_type };
-                    let queue = QueueMeta { enq_timestamp_us: self.now_ns / 1000, ..QueueMeta::default() };
-                    if self.leave(&program, leaving, &queue, out.buffer(), copies) {
+                    if self.go_through(&program, arrived, port, out.buffer(), copies) {
                         out.seal(port);
                     }
                 }
@@ -62,6 +56,50 @@ impl Switch {
             }
         }
         self.lent = Some(program);
+    }
+
+    /// `ingress`; and where the packet goes to one port only, and `enters`, given that port and the packet's length there,
+    /// says that it finds nobody before it, `egress` of it, from where it is, without the buffer that copies wait in. Then
+    /// the port is returned, with whether the packet leaves and was appended to `out`. Copies that are left to come are
+    /// pushed on `copies`.
+    pub fn ingress_through(
+        &mut self,
+        now_ns: u64,
+        port: u16,
+        packet: &[u8],
+        enters: &mut dyn FnMut(u16, u32) -> bool,
+        out: &mut Vec<u8>,
+        copies: &mut Vec<PacketCopy>,
+    ) -> Option<(u16, bool)> {
+        let program = self.admit(now_ns, port, packet)?;
+        let mut through = None;
+        if let Some(arrived) = self.arrive(&program, port, packet, copies) {
+            let only = self.only_port(&program).filter(|_| copies.is_empty());
+            let length = || packet_len(&program, &self.work.phv, arrived.payload, &arrived.state);
+            match only.filter(|&port| enters(port, length())) {
+                Some(port) => through = Some((port, self.go_through(&program, arrived, port, out, copies))),
+                None => self.forward(&program, arrived, copies),
+            }
+        }
+        self.lent = Some(program);
+        through
+    }
+
+    /// Egress of a packet's only copy, at once.
+    fn go_through(
+        &mut self,
+        program: &Program,
+        arrived: Arrived<'_>,
+        port: u16,
+        out: &mut Vec<u8>,
+        copies: &mut Vec<PacketCopy>,
+    ) -> bool {
+        self.trace_line(arrived.state.traced, format_args!("Egress port is {port}"));
+        let Arrived { payload, state, passes } = arrived;
+        let instance = phv::get_field(&self.work.phv, program.intrinsics.egress_rid) as u16;
+        let leaving = Leaving { payload, state, passes, port, instance, instance_type: InstanceType::Normal };
+        let queue = QueueMeta { enq_timestamp_us: self.now_ns / 1000, ..QueueMeta::default() };
+        self.leave(program, leaving, &queue, out, copies)
     }
 
     /// Where the packet goes that ingress has ended with, if that is one port.
@@ -105,7 +143,12 @@ impl Switch {
     }
 
     fn blank(&mut self, program: &Program) {
-        self.work.phv.clone_from(&program.blank);
+        let poison = self.poison();
+        match self.trace {
+            // It shows what was there before.
+            Some(_) => self.work.phv.clone_from(&program.blank),
+            None => phv::restore(&mut self.work.phv, &program.blank, &program.live.start, poison),
+        }
     }
 
     /// Ingress passes of one packet until it is not resubmitted any more. `work.phv` holds the metadata of the first.
@@ -159,11 +202,12 @@ impl Switch {
     /// Parser and ingress control; returns the bytes that the parser took.
     fn run_ingress(&mut self, program: &Program, packet: &[u8], state: &mut PacketState) -> usize {
         let native = self.native_of(program, state.traced);
-        let Self { work, externs, tables, profiles, value_sets, stats, now_ns, trace, .. } = self;
+        let Self { work, externs, tables, profiles, flows, value_sets, stats, now_ns, trace, .. } = self;
+        flows.begin(program, tables);
         let Work { phv, key, scratch, .. } = work;
         let recorder = Recorder::of(trace, state.traced);
         let mut m = Machine { program, phv, state, payload: &[], externs, scratch, now_ns: *now_ns };
-        let mut tables = Tables { tables, profiles, key };
+        let mut tables = Tables { tables, profiles, flows, key };
         match recorder {
             None => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, native, &mut Silent),
             Some(mut recorder) => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, None, &mut recorder),
@@ -256,7 +300,7 @@ impl Switch {
             fill(&mut flight, &mut self.work.phv, kept);
             let priority = phv::get_field(&flight.phv, meta.priority) as u32;
             let rid = phv::get_field(&flight.phv, meta.egress_rid) as u16;
-            let len = copy_len(program, &flight);
+            let len = packet_len(program, &flight.phv, &flight.payload, &flight.state);
             let port = egress_spec as u16;
             self.trace_line(state.traced, format_args!("Egress port is {port}"));
             let (flight, instance_type) = (Buffer::Own(flight), InstanceType::Normal);

@@ -4,6 +4,8 @@
 //! first); a varbit field has its length in bits in front, and its value in chunks of 64 bits in wire order. All headers
 //! of one type have one layout, so that copying one is copying words. Bits beyond a field's width are always zero.
 
+use std::ops::Range;
+
 use crate::ir::{Field, Header, Program};
 use crate::value::{mask64, words_for};
 
@@ -160,6 +162,23 @@ fn shift(program: &Program, phv: &mut [u64], to: Option<&Vec<u32>>, from: Option
     if let (Some(to), Some(from)) = (to, from) {
         for (&to, &from) in to.iter().zip(from) {
             move_header(program, phv, to, from);
+        }
+    }
+}
+
+/// Make of a vector another one, or as much of it as anybody may read before it is written. `poison` is written to the
+/// rest where debug assertions are checked, so that it shows when somebody does read it.
+#[inline]
+pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, live: &[Range<usize>], poison: u64) {
+    if phv.len() != from.len() {
+        return phv.clone_from(from);
+    }
+    if cfg!(debug_assertions) {
+        phv.fill(poison);
+    }
+    for words in live {
+        if let (Some(to), Some(from)) = (phv.get_mut(words.clone()), from.get(words.clone())) {
+            to.copy_from_slice(from);
         }
     }
 }

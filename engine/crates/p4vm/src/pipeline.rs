@@ -4,7 +4,7 @@ use crate::ir::{Next, Node, Pipeline, Table, END};
 use crate::machine::Machine;
 use crate::phv;
 use crate::table::profile::ProfileState;
-use crate::table::{EntryRef, TableState};
+use crate::table::{EntryRef, Flows, TableState};
 use crate::trace::{Observer, Silent};
 use crate::value::{words_for, MAX_VALUE_WORDS};
 
@@ -12,6 +12,7 @@ use crate::value::{words_for, MAX_VALUE_WORDS};
 pub(crate) struct Tables<'a> {
     pub tables: &'a mut [TableState],
     pub profiles: &'a [ProfileState],
+    pub flows: &'a mut Flows,
     /// Reused for packet keys.
     pub key: &'a mut Vec<u64>,
 }
@@ -83,9 +84,9 @@ pub(crate) struct Found<'a> {
 
 fn apply<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, index: u32, observer: &mut O) -> Next {
     let Some(table) = m.program.tables.get(index as usize) else { return END };
-    let Tables { tables, profiles, key } = tables;
+    let Tables { tables, profiles, flows, key } = tables;
     build_key(m, table, key);
-    let Found { slot, args, hit } = look_up(m, tables, profiles, index, key, observer);
+    let Found { slot, args, hit } = look_up(m, tables, profiles, flows, index, key, observer);
     let call = slot.and_then(|slot| table.actions.get(slot as usize));
     if let Some((action, _)) = call {
         observer.act(m, *action, args);
@@ -100,10 +101,11 @@ pub(crate) fn find<'a>(
     m: &mut Machine<'_>,
     tables: &'a mut [TableState],
     profiles: &'a [ProfileState],
+    flows: &mut Flows,
     index: u32,
     key: &[u64],
 ) -> Found<'a> {
-    look_up(m, tables, profiles, index, key, &mut Silent)
+    look_up(m, tables, profiles, flows, index, key, &mut Silent)
 }
 
 #[inline]
@@ -111,6 +113,7 @@ fn look_up<'a, O: Observer>(
     m: &mut Machine<'_>,
     tables: &'a mut [TableState],
     profiles: &'a [ProfileState],
+    flows: &mut Flows,
     index: u32,
     key: &[u64],
     observer: &mut O,
@@ -120,7 +123,7 @@ fn look_up<'a, O: Observer>(
     let (Some(table), Some(state)) = (program.tables.get(index as usize), tables.get_mut(index as usize)) else {
         return NOTHING;
     };
-    let hit = if table.key.is_empty() { None } else { state.index.lookup(key) };
+    let hit = if table.key.is_empty() { None } else { flows.lookup(index, &mut state.index, key, m.phv) };
     observer.table(m, table, key, hit.map(|hit| hit.entry));
     let Some(hit) = hit else {
         return match &state.default {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::copy::{Buffer, Flight};
 use crate::deparser;
 use crate::ir::Program;
+use crate::machine::PacketState;
 use crate::phv;
 use crate::{InstanceType, PacketCopy, Replica, Switch};
 
@@ -27,7 +28,7 @@ impl Switch {
         class: Option<u32>,
         copies: &mut Vec<PacketCopy>,
     ) {
-        let len = copy_len(program, &flight);
+        let len = packet_len(program, &flight.phv, &flight.payload, &flight.state);
         let priority = class.unwrap_or_else(|| phv::get_field(&flight.phv, program.intrinsics.priority) as u32);
         self.stats.replicas += count.saturating_sub(1) as u64;
         for i in 0..count {
@@ -53,10 +54,10 @@ impl Switch {
     }
 }
 
-/// Bytes of a copy on the wire, as ingress left it.
-pub(crate) fn copy_len(program: &Program, flight: &Flight) -> u32 {
-    let len = (deparser::header_bytes(program, &flight.phv) + flight.payload.len()) as u32;
-    flight.state.truncate.map_or(len, |limit| len.min(limit))
+/// Bytes of a packet on the wire, as ingress left it.
+pub(crate) fn packet_len(program: &Program, phv: &[u64], payload: &[u8], state: &PacketState) -> u32 {
+    let len = (deparser::header_bytes(program, phv) + payload.len()) as u32;
+    state.truncate.map_or(len, |limit| len.min(limit))
 }
 
 /// Keep the fields of a list.

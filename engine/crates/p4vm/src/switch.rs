@@ -10,7 +10,7 @@ use crate::parser::ValueSetState;
 use crate::pre::Pre;
 use crate::stats::Stats;
 use crate::table::profile::ProfileState;
-use crate::table::TableState;
+use crate::table::{Flows, TableState};
 use crate::trace::Trace;
 use crate::{Backend, Options, Outputs, PacketCopy, Program, QueueMeta};
 
@@ -31,6 +31,8 @@ pub struct Switch {
     pub(crate) options: Options,
     pub(crate) tables: Vec<TableState>,
     pub(crate) profiles: Vec<ProfileState>,
+    /// What flows hit in the tables, which forgets it when entries change.
+    pub(crate) flows: Flows,
     pub(crate) externs: Externs,
     pub(crate) value_sets: Vec<ValueSetState>,
     pub(crate) pre: Pre,
@@ -73,6 +75,7 @@ impl Switch {
         let mut switch = Self {
             tables: Vec::new(),
             profiles: Vec::new(),
+            flows: Flows::default(),
             externs: Externs::new(&program, options.seed, options.max_log),
             value_sets: Vec::new(),
             pre: Pre::default(),
@@ -118,6 +121,15 @@ impl Switch {
         self.lent.take().unwrap_or_else(|| Arc::clone(&self.program))
     }
 
+    /// For words that nobody should read, and different where native code runs: what read them would not agree.
+    pub(crate) fn poison(&self) -> u64 {
+        if self.native {
+            0xa5a5_a5a5_a5a5_a5a5
+        } else {
+            0x5a5a_5a5a_5a5a_5a5a
+        }
+    }
+
     fn compile(&mut self) {
         self.warming = false;
         self.native = self.program.native().is_ok();
@@ -154,6 +166,7 @@ impl Switch {
 
     fn load_state(&mut self) {
         self.tables = self.program.tables.iter().map(TableState::new).collect();
+        self.flows = Flows::default();
         self.profiles = self.program.profiles.iter().map(|_| ProfileState::default()).collect();
         self.value_sets = self.program.value_sets.iter().map(|_| ValueSetState::default()).collect();
     }

@@ -3,7 +3,7 @@
 use super::{action_info, find, pack, Result};
 use crate::ir::{Call, Lookup, Table};
 use crate::table::key::EntryKey;
-use crate::table::{Entry, EntryRef, Target};
+use crate::table::{Entry, EntryRef, TableState, Target};
 use crate::{ActionCall, ActionInfo, ControlError, EntryTarget, KeyFieldInfo, MatchKey, Switch, TableEntry, TableInfo};
 
 impl Switch {
@@ -64,6 +64,12 @@ impl Switch {
         // Without choice between several hits a priority says nothing.
         let priority = if def.lookup == Lookup::Ternary { priority } else { 0 };
         Ok((at, key, shown, priority))
+    }
+
+    /// A table whose entries change.
+    fn changing(&mut self, at: usize) -> Option<&mut TableState> {
+        self.flows.forget();
+        self.tables.get_mut(at)
     }
 
     fn check_writable(&self, at: usize) -> Result<&Table> {
@@ -142,9 +148,9 @@ impl Switch {
         let def = self.check_writable(at)?;
         let target = self.target(def, target)?;
         let idle = Self::idle_timeout_ns(def, idle_timeout_us)?;
-        let program = std::sync::Arc::clone(&self.program);
-        let (def, state) = program.tables.get(at).zip(self.tables.get_mut(at)).ok_or_else(|| no_table(table))?;
-        state.add(def, key, shown, priority, target, idle, self.now_ns, false)
+        let (program, now_ns) = (std::sync::Arc::clone(&self.program), self.now_ns);
+        let (def, state) = program.tables.get(at).zip(self.changing(at)).ok_or_else(|| no_table(table))?;
+        state.add(def, key, shown, priority, target, idle, now_ns, false)
     }
 
     /// Give an entry another action or timeout; its counter and meter stay.
@@ -161,7 +167,7 @@ impl Switch {
         let target = self.target(def, target)?;
         let idle = Self::idle_timeout_ns(def, idle_timeout_us)?;
         let now_ns = self.now_ns;
-        let state = self.tables.get_mut(at).ok_or_else(|| no_table(table))?;
+        let state = self.changing(at).ok_or_else(|| no_table(table))?;
         let entry = state.redirect(&key, priority, target).ok_or_else(|| no_entry(table))?;
         entry.idle_timeout_ns = idle;
         entry.last_hit_ns = now_ns;
@@ -173,7 +179,7 @@ impl Switch {
     pub fn table_delete(&mut self, table: &str, key: &[MatchKey], priority: i32) -> Result<()> {
         let (at, key, _, priority) = self.locate(table, key, priority)?;
         self.check_writable(at)?;
-        let removed = self.tables.get_mut(at).and_then(|state| state.remove(&key, priority));
+        let removed = self.changing(at).and_then(|state| state.remove(&key, priority));
         removed.map(|_| ()).ok_or_else(|| no_entry(table))
     }
 

@@ -1,5 +1,7 @@
 //! The program as it runs: everything resolved to indices at load, nothing looked up by name on a packet's way.
 
+use std::ops::Range;
+
 mod action;
 mod args;
 mod calculation;
@@ -44,6 +46,39 @@ pub(crate) struct Intrinsics {
     pub qid: Option<Field>,
 }
 
+impl Intrinsics {
+    pub(crate) fn all(&self) -> [Option<Field>; 17] {
+        [
+            self.ingress_port,
+            self.egress_spec,
+            self.egress_port,
+            self.instance_type,
+            self.packet_length,
+            self.parser_error,
+            self.checksum_error,
+            self.ingress_timestamp,
+            self.egress_timestamp,
+            self.mcast_grp,
+            self.egress_rid,
+            self.priority,
+            self.enq_timestamp,
+            self.enq_qdepth,
+            self.deq_timedelta,
+            self.deq_qdepth,
+            self.qid,
+        ]
+    }
+}
+
+/// Words of the header vector that may be read before they are written.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    /// From a packet's arrival on.
+    pub start: Vec<Range<usize>>,
+    /// From the start of egress on.
+    pub egress: Vec<Range<usize>>,
+}
+
 /// What the JSON says, resolved; immutable.
 #[derive(Debug)]
 pub struct Program {
@@ -73,4 +108,5 @@ pub struct Program {
     pub(crate) intrinsics: Intrinsics,
     pub(crate) errors: CoreErrors,
     pub(crate) sources: Sources,
+    pub(crate) live: Live,
 }

@@ -110,7 +110,19 @@ pub(crate) struct ValueSet {
 #[derive(Debug)]
 pub(crate) struct Deparser {
     pub order: Vec<u32>,
+    /// How long the headers are, in that order.
+    pub lengths: Vec<HeaderLength>,
     pub ops: Vec<Primitive>,
+}
+
+/// What says how long a header is, apart from all else about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeaderLength {
+    /// The word with its validity.
+    pub base: u32,
+    pub bits: u32,
+    /// The word with the bits of its varbit field.
+    pub varbit: Option<u32>,
 }
 
 /// Values of core.p4's errors in this program.

@@ -6,17 +6,20 @@ mod calculation;
 mod control;
 mod expr;
 mod headers;
+mod live;
 mod operator;
 mod parser;
 mod range;
+mod reads;
 pub(crate) mod rewrite;
 mod sources;
 mod table;
 mod typed;
+mod words;
 
 use std::collections::HashMap;
 
-use crate::ir::{CoreErrors, Deparser, FieldList, Intrinsics, LearnList, Next, Program, END};
+use crate::ir::{CoreErrors, Deparser, FieldList, HeaderLength, Intrinsics, LearnList, Live, Next, Program, END};
 use crate::json::{self, At, Result};
 use crate::LoadError;
 use headers::Headers;
@@ -70,7 +73,7 @@ fn load(root: &At<'_>) -> Result<Program> {
     let (learn_lists, field_lists) = lists(root, &names)?;
     let intrinsics = intrinsics(root, &names)?;
     let Headers { headers, stacks, unions, union_stacks, blank, .. } = names.headers;
-    Ok(Program {
+    let mut program = Program {
         headers,
         stacks,
         unions,
@@ -95,7 +98,10 @@ fn load(root: &At<'_>) -> Result<Program> {
         intrinsics,
         errors,
         sources: sources::load(root)?,
-    })
+        live: Live::default(),
+    };
+    program.live = live::analyse(&program);
+    Ok(program)
 }
 
 /// The format is versioned since 2.0; minor versions only add.
@@ -136,8 +142,14 @@ fn load_deparser(root: &At<'_>, names: &Names) -> Result<Deparser> {
     for header in deparser.list("order")? {
         order.push(names.headers.header(&header)?);
     }
+    let lengths = order.iter().filter_map(|&header| {
+        let header = names.headers.headers.get(header as usize)?;
+        let varbit = header.varbit.and_then(|varbit| header.fields.get(varbit)).map(|field| field.word);
+        Some(HeaderLength { base: header.base, bits: header.bits, varbit })
+    });
+    let lengths = lengths.collect();
     let scope = typed::Scope { names, params: &[] };
-    Ok(Deparser { order, ops: action::primitives(&deparser.list("primitives")?, &scope)? })
+    Ok(Deparser { order, lengths, ops: action::primitives(&deparser.list("primitives")?, &scope)? })
 }
 
 type Lists = (Vec<Option<LearnList>>, Vec<Option<FieldList>>);

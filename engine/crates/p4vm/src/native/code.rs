@@ -277,7 +277,7 @@ type Cx<'a, 'c, 'm, 't> = &'a mut Context<'c, 'm, 't>;
 /// # Safety
 /// `key` is 0 or points to the words of the table's key.
 unsafe extern "C" fn apply(cx: Cx<'_, '_, '_, '_>, table: u64, key: *const u64) -> u64 {
-    let Tables { tables, profiles, key: own } = &mut *cx.tables;
+    let Tables { tables, profiles, flows, key: own } = &mut *cx.tables;
     let Some(def) = cx.machine.program.tables.get(table as usize) else { return HIT - 1 };
     let key = if key.is_null() {
         pipeline::build_key(cx.machine, def, own);
@@ -286,7 +286,7 @@ unsafe extern "C" fn apply(cx: Cx<'_, '_, '_, '_>, table: u64, key: *const u64) 
         // SAFETY: native code has written `layout.words` words there.
         unsafe { std::slice::from_raw_parts(key, def.layout.words) }
     };
-    let found = pipeline::find(cx.machine, tables, profiles, table as u32, key);
+    let found = pipeline::find(cx.machine, tables, profiles, flows, table as u32, key);
     let (slot, hit) = (found.slot.unwrap_or(u32::MAX), found.hit);
     let needed = def
         .actions

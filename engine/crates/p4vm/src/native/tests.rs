@@ -9,6 +9,7 @@ use crate::ir::{Action, Args, Expr, Field, Node, Pipeline, Primitive, Program, T
 use crate::load::{self, rewrite};
 use crate::machine::{Externs, Machine, PacketState};
 use crate::pipeline::Tables;
+use crate::table::Flows;
 use crate::value::words_for;
 
 const L2: &str = include_str!("../../tests/data/l2.json");
@@ -48,7 +49,7 @@ fn both(program: &Program, before: &[u64]) -> [Vec<u64>; 2] {
             scratch: &mut scratch,
             now_ns: 0,
         };
-        let mut tables = Tables { tables: &mut [], profiles: &[], key: &mut Vec::new() };
+        let mut tables = Tables { tables: &mut [], profiles: &[], flows: &mut Flows::default(), key: &mut Vec::new() };
         if is_native {
             assert!(native.control(false, &mut m, &mut tables));
         } else {

@@ -79,7 +79,7 @@ impl Memo {
 
     /// Remembers what a key hits that `get` did not know.
     pub(crate) fn put(&mut self, key: &[u64], found: Option<Hit>) {
-        let Some(word) = self.word(found) else { return };
+        let Some(word) = word(self.generation, found) else { return };
         if self.words.is_empty() {
             self.words = vec![0; self.sets * self.set + LINE_WORDS];
             self.start = (self.words.as_ptr() as usize).wrapping_neg() % LINE_BYTES / size_of::<u64>();
@@ -97,16 +97,6 @@ impl Memo {
         }
     }
 
-    /// None: there are too many entries or calls for a word.
-    fn word(&self, found: Option<Hit>) -> Option<u64> {
-        let (entry, call) = found.map_or((NONE, NONE), |hit| {
-            let call = if hit.call == Hit::ENTRY_SAYS { NONE } else { u64::from(hit.call) };
-            (u64::from(hit.entry), call)
-        });
-        let fits = entry <= ID && call <= ID && (found.is_none() || entry != NONE);
-        fits.then_some(u64::from(self.generation) << GENERATION | call << CALL | entry)
-    }
-
     #[inline]
     fn at(&self, key: &[u64]) -> usize {
         let mut hasher = self.hasher.build_hasher();
@@ -115,8 +105,24 @@ impl Memo {
     }
 }
 
+/// What is remembered, in a place's last word. None: there are too many entries or calls for a word.
+pub(super) fn word(generation: u16, found: Option<Hit>) -> Option<u64> {
+    let (entry, call) = found.map_or((NONE, NONE), |hit| {
+        let call = if hit.call == Hit::ENTRY_SAYS { NONE } else { u64::from(hit.call) };
+        (u64::from(hit.entry), call)
+    });
+    let fits = entry <= ID && call <= ID && (found.is_none() || entry != NONE);
+    fits.then_some(u64::from(generation) << GENERATION | call << CALL | entry)
+}
+
+/// When a word was written.
 #[inline]
-fn hit(word: u64) -> Option<Hit> {
+pub(super) fn generation(word: u64) -> u16 {
+    (word >> GENERATION) as u16
+}
+
+#[inline]
+pub(super) fn hit(word: u64) -> Option<Hit> {
     let (entry, call) = (word & ID, word >> CALL & ID);
     let call = if call == NONE { Hit::ENTRY_SAYS } else { call as u32 };
     (entry != NONE).then_some(Hit { entry: entry as u32, call })

@@ -3,6 +3,7 @@
 mod calls;
 mod entry;
 mod exact;
+mod flows;
 pub(crate) mod key;
 mod lpm;
 mod map;
@@ -12,6 +13,7 @@ mod ternary;
 mod trie;
 
 pub(crate) use entry::{Entry, EntryRef, TableState, Target};
+pub(crate) use flows::Flows;
 
 use crate::ir::{KeyLayout, Lookup};
 use key::EntryKey;
