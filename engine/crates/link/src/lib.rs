@@ -208,6 +208,20 @@ impl<T> Link<T> {
         Ok(self.transmit(now_ns, len, item))
     }
 
+    /// As [`Link::offer`] and [`Link::dequeue`] at one instant, for a packet that would leave at once: its driver transmits
+    /// it then, or drops it. Otherwise false, and nothing happened.
+    pub fn enter(&mut self, now_ns: u64, len: u32) -> bool {
+        let is_busy = !self.up || self.transmitter.free_at_ns() > now_ns || !self.queue.is_open_for(len);
+        if is_busy || len > self.wire.max_frame_bytes {
+            return false;
+        }
+        self.stats.offered_packets += 1;
+        self.stats.offered_bytes += u64::from(len);
+        self.stats.held(now_ns, 0);
+        self.stats.filled(1, charge(len));
+        true
+    }
+
     /// When [`Link::dequeue`] will next have a packet: the transmitter is free and something waits.
     pub fn next_departure(&self) -> Option<u64> {
         self.queue.next().map(|(since_ns, _)| since_ns.max(self.transmitter.free_at_ns()))

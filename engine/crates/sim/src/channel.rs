@@ -82,6 +82,12 @@ impl Channel {
         }
     }
 
+    /// A P4 switch's packet is on its way out, with nobody before it: the switch transmits it, or drops it. Otherwise
+    /// false, and nothing happened.
+    pub fn enters(&mut self, now: Nanos, len: u32) -> bool {
+        self.eager && self.link.enter(now, len)
+    }
+
     fn queue(&mut self, now: Nanos, flight: Flight) -> Result<(), Cargo> {
         let arrival = flight.cargo.arrival(self.link.sorts_by_flow());
         self.link.offer(now, arrival, flight).map_err(|dropped| dropped.item.cargo)

@@ -1,7 +1,5 @@
 //! A packet in the form in which it travels a link.
 
-use std::sync::Arc;
-
 use link::{frame, Arrival};
 
 use crate::packet::Packet;
@@ -11,7 +9,7 @@ use crate::packet::Packet;
 pub enum Load {
     Packet(Packet),
     /// A frame, as a P4 switch wrote it.
-    Frame(Arc<[u8]>),
+    Frame(Vec<u8>),
 }
 
 impl Load {
@@ -35,11 +33,7 @@ impl Load {
     pub fn mark(&mut self) {
         match self {
             Load::Packet(packet) => packet.mark(),
-            Load::Frame(frame) => {
-                let mut octets = frame.to_vec();
-                frame::mark(&mut octets);
-                *frame = octets.into();
-            }
+            Load::Frame(frame) => frame::mark(frame),
         }
     }
 }

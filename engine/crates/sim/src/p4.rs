@@ -51,49 +51,109 @@ pub struct P4Counts {
 pub(crate) struct P4Node {
     handle: Arc<dyn SwitchHandle>,
     mac: Mac,
+    desk: Desk,
+}
+
+/// What a node has beside the switch, to work with while it has the switch.
+#[derive(Default)]
+struct Desk {
     cpu_port: Option<u16>,
-    pub counts: P4Counts,
+    counts: P4Counts,
     // Reused between packets.
     copies: Vec<PacketCopy>,
     out: Vec<u8>,
+    /// What frames came in, for others to leave in.
+    spare: Vec<Vec<u8>>,
+}
+
+/// Frames kept for others (ours: what arrives while as many wait in queues is not needed).
+const SPARE: usize = 64;
+
+/// The ways out of a switch, for a packet that need not wait.
+pub(crate) struct Exits<'n> {
+    pub ports: &'n [Option<u32>],
+    pub channels: &'n mut [Channel],
+    /// The latest event's number.
+    pub number: &'n mut u64,
+}
+
+impl Exits<'_> {
+    fn channel(&mut self, port: u16) -> Option<&mut Channel> {
+        let &channel = self.ports.get(usize::from(port))?.as_ref()?;
+        self.channels.get_mut(channel as usize)
+    }
 }
 
 impl P4Node {
     pub fn new(handle: Arc<dyn SwitchHandle>, mac: Mac) -> Self {
-        let mut cpu_port = None;
-        handle.with(&mut |switch| cpu_port = switch.options().cpu_port);
-        Self { handle, mac, cpu_port, counts: P4Counts::default(), copies: Vec::new(), out: Vec::new() }
+        let mut desk = Desk::default();
+        handle.with(&mut |switch| desk.cpu_port = switch.options().cpu_port);
+        Self { handle, mac, desk }
     }
 
-    /// Ingress of what arrived at `port`; its copies go to the queues. `source` is the sender's MAC address.
-    pub fn receive(&mut self, now: Nanos, port: u32, load: &Load, source: Mac, queued: &mut Queued) {
+    pub fn counts(&self) -> P4Counts {
+        self.desk.counts
+    }
+
+    /// A copy was for a port without a link.
+    pub fn count_no_link(&mut self) {
+        self.desk.counts.no_link += 1;
+    }
+
+    /// What arrived at `port`, as octets. `source` is the sender's MAC address.
+    pub fn frame(&self, load: Load, source: Mac) -> Vec<u8> {
         match load {
-            Load::Frame(frame) => self.ingress(now, port, frame, queued),
-            Load::Packet(packet) => {
-                let frame = frame::encode(packet, source, self.mac);
-                self.ingress(now, port, &frame, queued);
-            }
+            Load::Frame(frame) => frame,
+            Load::Packet(packet) => frame::encode(&packet, source, self.mac),
         }
     }
 
-    /// As `receive`, with octets.
+    /// Ingress of a frame that arrived at `port`; its copies go to the queues.
     pub fn ingress(&mut self, now: Nanos, port: u32, frame: &[u8], queued: &mut Queued) {
         let Ok(port) = u16::try_from(port) else { return };
-        let arrival = link::frame::arrival(frame);
-        let handle = Arc::clone(&self.handle);
+        let Self { handle, desk, .. } = self;
         handle.with(&mut |switch| {
-            let mut copies = std::mem::take(&mut self.copies);
-            switch.ingress(now, port, frame, &mut copies);
-            self.enqueue(now, switch, &mut copies, arrival, queued);
-            self.copies = copies;
+            switch.ingress(now, port, frame, &mut desk.copies);
+            desk.enqueue(now, switch, &**handle, || link::frame::arrival(frame), queued);
         });
+    }
+
+    /// As `ingress`, but a packet's only copy that would leave its queue at once does. Returns the port that it left by;
+    /// what that has put under way is to be looked after.
+    pub fn pass(
+        &mut self,
+        now: Nanos,
+        port: u32,
+        frame: Vec<u8>,
+        exits: &mut Exits<'_>,
+        queued: &mut Queued,
+    ) -> Option<u16> {
+        let port = u16::try_from(port).ok()?;
+        let Self { handle, desk, .. } = self;
+        let mut through = None;
+        handle.with(&mut |switch| {
+            let mut enters = |port, len| exits.channel(port).is_some_and(|channel| channel.enters(now, len));
+            desk.out.clear();
+            through = switch.ingress_through(now, port, &frame, &mut enters, &mut desk.out, &mut desk.copies);
+            if let Some((port, is_sent)) = through {
+                *exits.number += 1;
+                let number = *exits.number;
+                if let Some(channel) = exits.channel(port).filter(|_| is_sent) {
+                    desk.transmit(now, channel, number);
+                }
+            }
+            desk.enqueue(now, switch, &**handle, || link::frame::arrival(&frame), queued);
+        });
+        if desk.spare.len() < SPARE {
+            desk.spare.push(frame);
+        }
+        through.map(|(port, _)| port)
     }
 
     /// Egress of what leaves a port's queue, and its transmission. Clones go to the queues.
     pub fn depart(&mut self, now: Nanos, channel: &mut Channel, queued: &mut Queued) {
-        let handle = Arc::clone(&self.handle);
+        let Self { handle, desk, .. } = self;
         handle.with(&mut |switch| {
-            let mut copies = std::mem::take(&mut self.copies);
             while let Some(left) = channel.link.dequeue(now) {
                 let Flight { number, cargo } = left.item;
                 let Cargo::Copy(copy, arrival) = cargo else { continue };
@@ -104,19 +164,15 @@ impl P4Node {
                     deq_qdepth: left.deq_depth,
                     qid: 0,
                 };
-                self.out.clear();
-                if switch.egress(now, copy, &meta, &mut self.out, &mut copies).is_some() {
+                desk.out.clear();
+                if switch.egress(now, copy, &meta, &mut desk.out, &mut desk.copies).is_some() {
                     if left.marked {
-                        link::frame::mark(&mut self.out);
+                        link::frame::mark(&mut desk.out);
                     }
-                    let load = Load::Frame(self.out.as_slice().into());
-                    let flight = Flight { number, cargo: Cargo::Load(load) };
-                    // What is lost on the wire is counted by the link.
-                    let _ = channel.link.transmit(now, self.out.len() as u32, flight);
+                    desk.transmit(now, channel, number);
                 }
-                self.enqueue(now, switch, &mut copies, arrival, queued);
+                desk.enqueue(now, switch, &**handle, || arrival, queued);
             }
-            self.copies = copies;
         });
     }
 
@@ -129,27 +185,42 @@ impl P4Node {
             }
         });
     }
+}
+
+impl Desk {
+    /// Sends what egress has written.
+    fn transmit(&mut self, now: Nanos, channel: &mut Channel, number: u64) {
+        let frame = std::mem::replace(&mut self.out, self.spare.pop().unwrap_or_default());
+        let (len, cargo) = (frame.len() as u32, Cargo::Load(Load::Frame(frame)));
+        // What is lost on the wire is counted by the link.
+        let _ = channel.link.transmit(now, len, Flight { number, cargo });
+    }
 
     /// Hands copies to the queues of their ports; those for the control plane have none.
     fn enqueue(
         &mut self,
         now: Nanos,
         switch: &mut Switch,
-        copies: &mut Vec<PacketCopy>,
-        arrival: Arrival,
+        handle: &dyn SwitchHandle,
+        arrival: impl Fn() -> Arrival,
         queued: &mut Queued,
     ) {
+        let Self { cpu_port, counts, copies, out, .. } = self;
+        if copies.is_empty() {
+            return;
+        }
         // Egress for the control plane may clone again: what it appends is worked off here too.
-        let is_for_control = |copy: &PacketCopy| Some(copy.port()) == self.cpu_port;
+        let is_for_control = |copy: &PacketCopy| Some(copy.port()) == *cpu_port;
         while let Some(at) = copies.iter().position(is_for_control) {
             let copy = copies.remove(at);
             let meta = QueueMeta { enq_timestamp_us: now / MICROSECOND, ..QueueMeta::default() };
-            self.out.clear();
-            if switch.egress(now, copy, &meta, &mut self.out, copies).is_some() {
-                self.counts.packet_ins += 1;
-                self.handle.packet_in(now, &self.out);
+            out.clear();
+            if switch.egress(now, copy, &meta, out, copies).is_some() {
+                counts.packet_ins += 1;
+                handle.packet_in(now, out);
             }
         }
+        let arrival = arrival();
         queued.extend(copies.drain(..).map(|copy| (u32::from(copy.port()), Cargo::Copy(copy, arrival))));
     }
 }
@@ -190,7 +261,7 @@ mod tests {
         }
         let delivered = std::iter::from_fn(|| channel.link.deliver(Nanos::MAX));
         let frames = delivered.map(|packet| match packet.item.cargo {
-            Cargo::Load(Load::Frame(frame)) => frame.to_vec(),
+            Cargo::Load(Load::Frame(frame)) => frame,
             other => panic!("{other:?} is no frame"),
         });
         frames.collect()

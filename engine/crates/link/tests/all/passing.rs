@@ -1,4 +1,4 @@
-//! `pass` is `offer`, `dequeue` and `transmit` in one, to the last count.
+//! `pass` is `offer`, `dequeue` and `transmit` in one, and `enter` the first two, to the last count.
 
 use link::{Limit, Link, LinkConfig, LossConfig, QueueConfig};
 
@@ -56,6 +56,41 @@ fn passing_changes_nothing_but_the_way() {
         ] {
             assert_eq!(one, other);
         }
+    }
+}
+
+#[test]
+fn entering_is_an_offer_and_its_departure() {
+    for limit in [Limit::Packets(2), Limit::Bytes(2_000)] {
+        let (mut plain, mut entering) = (link(limit), link(limit));
+        let (mut now, mut entered) = (0, 0);
+        for number in 0..5_000u64 {
+            now += number * 7_919 % 1_900 * 1_000;
+            let len = 100 + (number * 31 % 1_100) as u32;
+            // What the driver does with the packet: some are dropped, others change their length.
+            let sent = (number % 7 != 0).then_some(len - 20);
+            depart(&mut plain, now);
+            depart(&mut entering, now);
+            let enters = entering.enter(now, len);
+            if enters {
+                entered += 1;
+                sent.map(|len| entering.transmit(now, len, number));
+            } else {
+                let _ = entering.offer(now, len, number);
+            }
+            let taken = plain.offer(now, len, number).is_ok();
+            assert_eq!(enters, taken && plain.next_departure() == Some(now));
+            if enters {
+                assert_eq!(plain.dequeue(now).map(|packet| packet.item), Some(number));
+                sent.map(|len| plain.transmit(now, len, number));
+            }
+            while let Some(packet) = plain.deliver(now) {
+                assert_eq!(entering.deliver(now), Some(packet));
+            }
+            assert_eq!(entering.deliver(now), None);
+            assert_eq!(entering.stats(), plain.stats());
+        }
+        assert!((1_000..4_000).contains(&entered), "{entered}");
     }
 }
 

@@ -5,6 +5,7 @@ use super::{AppId, BuildError, Kind, Network, NodeId, RunError, STORM, STORM_EAC
 use crate::channel::{Cargo, End};
 use crate::event::{Event, What};
 use crate::load::Load;
+use crate::p4::Exits;
 use crate::time::Nanos;
 
 impl Network {
@@ -117,16 +118,16 @@ impl Network {
         match cargo {
             Some((Cargo::Load(load), is_twice)) => {
                 if is_twice {
-                    self.receive(channel_index, from, to, load.clone())?;
+                    self.receive(channel_index, (from, to), load.clone(), is_twice)?;
                 }
-                self.receive(channel_index, from, to, load)
+                self.receive(channel_index, (from, to), load, is_twice)
             }
             // A copy becomes a frame before it is under way.
             Some((Cargo::Copy(..), _)) | None => Ok(()),
         }
     }
 
-    fn receive(&mut self, channel: u32, from: End, to: End, load: Load) -> Result<(), RunError> {
+    fn receive(&mut self, channel: u32, (from, to): (End, End), load: Load, is_twice: bool) -> Result<(), RunError> {
         self.packet_hops += 1;
         match &mut self.kinds[to.node as usize] {
             Kind::Router(router) => {
@@ -139,7 +140,7 @@ impl Network {
                 Ok(())
             }
             Kind::Switch(_) => {
-                self.receive_at_switch(from, to, &load);
+                self.receive_at_switch(from, to, load, is_twice);
                 Ok(())
             }
             Kind::Host(host) => match host.accept(load) {
@@ -149,11 +150,29 @@ impl Network {
         }
     }
 
-    fn receive_at_switch(&mut self, from: End, to: End, load: &Load) {
+    fn receive_at_switch(&mut self, from: End, to: End, load: Load, is_twice: bool) {
         let source = self.nodes[from.node as usize].mac;
         let mut queued = std::mem::take(&mut self.queued);
         if let Kind::Switch(p4) = &mut self.kinds[to.node as usize] {
-            p4.receive(self.now, to.port, load, source, &mut queued);
+            let frame = p4.frame(load, source);
+            // What leaves at once does so before all else, as its departure would: but for what arrives twice, which is
+            // at ingress a second time before.
+            if is_twice {
+                p4.ingress(self.now, to.port, &frame, &mut queued);
+            } else {
+                let ports = &self.nodes[to.node as usize].ports;
+                let mut exits = Exits { ports, channels: &mut self.channels, number: &mut self.number };
+                if let Some(port) = p4.pass(self.now, to.port, frame, &mut exits, &mut queued) {
+                    // Its departure counts as an event.
+                    self.events += 1;
+                    self.at_instant += 1;
+                    if let Some(&Some(channel)) = ports.get(usize::from(port)) {
+                        if let Some(arrival) = self.channels[channel as usize].next_arrival() {
+                            self.agenda.push(arrival);
+                        }
+                    }
+                }
+            }
         }
         self.enqueue(to.node, queued);
     }
@@ -182,7 +201,7 @@ impl Network {
         for (port, cargo) in queued.drain(..) {
             match (self.nodes[node as usize].ports.get(port as usize), &mut self.kinds[node as usize]) {
                 (Some(&Some(channel)), _) => self.offer(channel, cargo),
-                (_, Kind::Switch(p4)) => p4.counts.no_link += 1,
+                (_, Kind::Switch(p4)) => p4.count_no_link(),
                 _ => {}
             }
         }

@@ -61,7 +61,7 @@ impl Network {
     pub fn node_report(&self, node: NodeId) -> NodeReport {
         match &self.kinds[node.0 as usize] {
             Kind::Router(router) => NodeReport::Router(router.drops),
-            Kind::Switch(p4) => NodeReport::Switch(p4.counts),
+            Kind::Switch(p4) => NodeReport::Switch(p4.counts()),
             Kind::Host(host) => NodeReport::Host(host.counts, host.drops),
         }
     }
