@@ -463,12 +463,18 @@ def test_a_folder_that_vanishes(tmp_path: Path, folder: Path, monkeypatch: pytes
     assert os.listdir(tmp_path / "elsewhere") == []
 
 
-def test_a_disk_that_fills_up_leaves_what_can_be_resumed(
-    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of ten blocks."""
     monkeypatch.setattr(part, "BLOCK_BYTES", 1000)
-    large = tmp_path / "large"
-    large.write_bytes(os.urandom(10_000))
+    path = tmp_path / "large"
+    path.write_bytes(os.urandom(10_000))
+    return path
+
+
+def test_a_disk_that_fills_up_leaves_what_can_be_resumed(
+    large: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pieces = stream_of(large)
     with FileSink(folder, keep=True) as sink:
         for piece in pieces[:4]:
@@ -500,12 +506,7 @@ def test_a_file_of_several_that_shrinks_or_vanishes(tree: Path) -> None:
         all_of(source)
 
 
-def test_who_is_interrupted_while_he_looks_loses_nothing(
-    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part, "BLOCK_BYTES", 1000)
-    large = tmp_path / "large"
-    large.write_bytes(os.urandom(10_000))
+def test_who_is_interrupted_while_he_looks_loses_nothing(large: Path, folder: Path) -> None:
     source = FileSource(large)
     pieces = all_of(source)
     with FileSink(folder, keep=True) as sink:
