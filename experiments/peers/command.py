@@ -102,6 +102,9 @@ def compare_peers(
     fast: Annotated[bool, typer.Option("--fast", help="At the speed of the machine, without a bottleneck.")] = False,
     receivers: Annotated[int, typer.Option(help="With --fast.", min=1, max=200)] = 1,
     lossy: Annotated[int, typer.Option(help="With --fast: so many receivers lose 1 % of the packets.", min=0)] = 0,
+    link: Annotated[
+        float, typer.Option(help="With --fast: Mbit/s of each receiver's link; 0: unbounded.", min=0)
+    ] = 0.0,
     keep: Annotated[bool, typer.Option("--keep", help="With --fast: keep the medians, for the documents.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
 ) -> None:
@@ -125,7 +128,9 @@ def compare_peers(
     if fast:
         if lossy > receivers:
             fail(f"compare-peers: {lossy} lossy receivers of {receivers}")
-        _compare_fast(contenders, megabytes, Crowd(receivers, lossy), runs, as_json=as_json, kept=keep)
+        if link and keep:
+            fail("compare-peers: --link or --keep, not both")
+        _compare_fast(contenders, megabytes, Crowd(receivers, lossy, link * 1e6), runs, as_json=as_json, kept=keep)
         return
     errors = Console(stderr=True)
     found: dict[tuple[str, str | None], list[Transferred]] = defaultdict(list)
@@ -190,7 +195,8 @@ def _compare_fast(
         print(json.dumps({"megabytes": megabytes, "load": load, "lines": lines_json, "failures": failures}))
     else:
         loss = f", 1 % loss at {crowd.lossy}" if crowd.lossy else ""
-        title = f"{megabytes:g} MB to {crowd.receivers}{loss}, unshaped, medians of {runs}"
+        links = f"links of {crowd.link_bps / 1e6:g} Mbit/s" if crowd.link_bps else "unshaped"
+        title = f"{megabytes:g} MB to {crowd.receivers}{loss}, {links}, medians of {runs}"
         table = Table("", "goodput, Mbps", "start to end, s", "CPU: sender, receiver, s", "memory, MB", title=title)
         for line in lines:
             cpu = f"{line.sender_cpu_s:.2f}, {line.receiver_cpu_s:.2f}"

@@ -32,6 +32,10 @@ _DATA_BYTES: Final = 100_000
 _POLL_S: Final = 0.005
 _POLLS_OF_MEMORY: Final = 20
 """Memory is looked at once in so many (ours)."""
+_BURST_BYTES: Final = 128 * 1024
+"""Which a shaped port sends at once: two of the bundles that the kernel cuts later (ours)."""
+_QUEUE_S: Final = 0.02
+"""Of a shaped port (ours)."""
 _LOSSES: Final = (
     ("add", "table", "ip", "lossy"),
     ("add", "chain", "ip", "lossy", "in", "{ type filter hook prerouting priority -300; }"),
@@ -95,15 +99,18 @@ class Crowd:
     receivers: int
     lossy: int = 0
     """Of them, the first ones, that lose 1 % of the packets that come."""
+    link_bps: float = 0.0
+    """What the bridge sends each of them, with its headers; 0: as much as comes."""
 
 
 class Unshaped(Namespaces):
-    """One bridge. BedError when the kernel has none."""
+    """One bridge, whose ports are only shaped when the crowd's links have a rate. BedError when the kernel has none."""
 
     def __init__(self, crowd: Crowd) -> None:
         super().__init__()
         self._names = [SENDER, *(receiver(number) for number in range(1, crowd.receivers + 1))]
         self._lossy = self._names[1 : crowd.lossy + 1]
+        self._link_bps = crowd.link_bps
 
     def build(self) -> None:
         self.add(_BRIDGE)
@@ -115,6 +122,16 @@ class Unshaped(Namespaces):
             self.on(name, "ip", "link", "set", "eth0", "name", f"{name}-eth0", "up")  # as in an emulation
             self.on(name, "ip", "link", "set", "lo", "up")
             self.on(name, "ip", "route", "add", "224.0.0.0/4", "dev", f"{name}-eth0")
+        for name in self._names[1:] if self._link_bps else ():
+            shaping = (
+                "rate",
+                f"{self._link_bps:.0f}bit",
+                "burst",
+                str(_BURST_BYTES),
+                "latency",
+                f"{_QUEUE_S * 1e3:g}ms",
+            )
+            self.on(_BRIDGE, "tc", "qdisc", "add", "dev", name, "root", "tbf", *shaping)
         if self._lossy:  # single packets are lost, not what the kernel cuts later
             self.on(SENDER, "ethtool", "-K", f"{SENDER}-eth0", "tx-udp-segmentation", "off")
         for name in self._lossy:

@@ -46,6 +46,14 @@ def test_a_small_file_to_two(lossy: int, tmp_path: Path) -> None:
     assert min(one.sender_peak_bytes, one.receiver_peak_bytes) > 20_000_000
 
 
+@pytest.mark.root
+def test_a_link_carries_no_more_than_its_rate(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(Random(1).randbytes(2_000_000))
+    one = fast_transfer(CONTENDERS["mtcp-default"], file, Crowd(1, link_bps=20e6))
+    assert 1e6 < one.goodput_bps < 20e6 * 1.1, "but for what it sends at once"
+
+
 def test_what_was_found_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     sizes: list[int] = []
@@ -79,3 +87,4 @@ def test_medians_are_kept_for_the_documents(monkeypatch: pytest.MonkeyPatch) -> 
         ("uftp", False, (3, 0, 0.5)),
     ]
     assert CliRunner().invoke(build(["compare-peers"]), [*words, "--lossy", "4"]).exit_code == 2
+    assert CliRunner().invoke(build(["compare-peers"]), [*words, "--link", "9", "--keep"]).exit_code == 2
