@@ -113,7 +113,7 @@ class Application:
         on_event: Callable[[Event], None] = lambda event: None,
         finish: Callable[[Sink], None] | None = None,
         prepare: Callable[[bytes], None] | None = None,
-        compute: Callable[[Callable[[], object]], None] | None = None,
+        compute: Callable[[Compute], None] | None = None,
         behind: Behind | None = None,
     ) -> None:
         """`take` gets what a real-time session delivers. `read_rate_bps`: how fast it reads, bit/s; None: at once.
@@ -169,7 +169,7 @@ class Application:
                 elif kind is KeepFile:
                     queue += self._keep(effect, now)  # type: ignore[arg-type]
                 elif kind is Compute:
-                    queue += self._work(effect.work, now)  # type: ignore[union-attr]
+                    queue += self._work(effect, now)  # type: ignore[arg-type]
                 else:
                     queue += self._event(effect, now)  # type: ignore[arg-type]
             queue = list(self._consumed(delivered, now)) if delivered else []
@@ -280,11 +280,11 @@ class Application:
             return self._failed(error, now)
         return ()
 
-    def _work(self, work: Callable[[], object], now: float) -> Sequence[Effect]:
+    def _work(self, effect: Compute, now: float) -> Sequence[Effect]:
         if self._compute is not None:
-            self._compute(work)
+            self._compute(effect)
             return ()
-        work()
+        effect.work()
         return self.endpoint.computed(now=now)
 
     def _consumed(self, count: int, now: float) -> Sequence[Effect]:

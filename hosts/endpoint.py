@@ -152,10 +152,11 @@ class KeepFile(NamedTuple):
 
 
 class Compute(NamedTuple):
-    """Do this beside the network, in a thread or here and now, and tell `Endpoint.computed`: it takes milliseconds."""
+    """Do this beside the network, in a thread or here and now, and tell `Endpoint.computed`: it takes milliseconds, for
+    most of which it releases the interpreter. Where it `has_time`, nobody waits for it: packets go first."""
 
     work: Callable[[], object]
-    """It releases the interpreter for most of its time."""
+    has_time: bool = False
 
 
 class DeliverDatagram(NamedTuple):
@@ -302,10 +303,7 @@ class Endpoint:
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
         """Take datagrams that were read together; the same as `receive` of each, for who does nothing better."""
-        effects: list[Effect] = []
-        for datagram in run.datagrams():
-            effects += self.receive(datagram, now=now)
-        return effects
+        return [effect for datagram in run.datagrams() for effect in self.receive(datagram, now=now)]
 
     def handed_over(self, *, now: float) -> None:
         """What was returned is handed to the network: so late is a busy host. Told by runtimes that take `SendRun`."""

@@ -1,11 +1,11 @@
 """What a broadcast costs: a carousel at a given rate, and a receiver of it that loses packets, each on one core.
 
 Sender and receiver are the whole ones, with files on disk, and what is sent leaves through a socket of this machine.
-The sender's clock is virtual and goes on by the processor time that it takes, which other programs hardly change;
-programs wake at whole milliseconds, as epoll lets them. A packet is as late as the call that sends it returns after it
-was due. The receiver hears another sender, which is never late: what one leaves out, being too slow, would be loss to
-it, which it would answer with a rate at which it never ended. Network and receiver are without delay, so that WEBRC's
-equation allows the receiver all that is sent.
+The sender works in real time, its encoders' thread on the same core, and sleeps for whole milliseconds, as epoll lets
+programs: nothing else should run meanwhile. A packet is as late as the call that sends it returns after it was due. The
+receiver hears another sender, which is never late: what one leaves out, being too slow, would be loss to it, which it
+would answer with a rate at which it never ended. Network and receiver are without delay, so that WEBRC's equation
+allows the receiver all that is sent.
 """
 
 import gc
@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import Final
 
 from experiments.bench.figure import Figure
-from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup, Send, SendRun, SessionEnded
+from hosts.endpoint import Address, Compute, Datagram, Effect, JoinGroup, LeaveGroup, Send, SendRun, SessionEnded
 from hosts.programs.shelf import FolderShelf, content_of_file
 from hosts.protocol import Session
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.receiver import WebrcReceiver
 from hosts.protocols.webrc.sender import WebrcSender
 from hosts.runtime.datagrams import RUN_BYTES, Outbox
+from hosts.runtime.elsewhere import patient_thread
 from hosts.storage import FileChange
 
 RATE_BPS: Final = 1e9
@@ -141,43 +142,60 @@ def _sender(path: Path) -> WebrcSender:
     return sender
 
 
-def _turn(sender: WebrcSender, free_at: float) -> tuple[float, float]:
-    """When the sender's next packet is due, and when it is woken for it."""
-    due = sender.wake_at
-    if due is None:
-        raise RuntimeError("the sender has ended")
-    return due, max(math.ceil(due / WAKE_S) * WAKE_S, free_at)
+@contextmanager
+def _one_core() -> Iterator[None]:
+    """For this process and the threads that it makes meanwhile."""
+    had = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(had)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, had)
 
 
 def _sent(path: Path) -> tuple[float, int, _Cost]:
     """The latest packet's delay in seconds, packets left out, and the sender's cost."""
     sender = _sender(path)
     sender.run_bytes = RUN_BYTES
-    cost = _Cost()
-    latest = free_at = 0.0
+    latest = now = 0.0
     gc.collect()
     gc.freeze()  # as sessions' programs do (hosts/runtime/clock.py)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    with _one_core(), patient_thread() as thread, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
         outbox = Outbox(sock, Counter())
-        while free_at < SENT_S:
-            due, now = _turn(sender, free_at)
-            begin = time.process_time()
-            outbox.send([effect for effect in sender.handle_timer(now=now) if isinstance(effect, Send | SendRun)])
-            spent = time.process_time() - begin
-            free_at = now + spent
-            latest = max(latest, free_at - due)
-            cost.seconds += spent
-    cost.octets = _number(sender, now, "sent_bytes")
-    return latest, _number(sender, now, "skipped_packets"), cost
+        busy, begin = time.process_time(), time.monotonic()
+        while now < SENT_S:
+            due = _due(sender)
+            if due > now:
+                time.sleep(math.ceil((due - now) / WAKE_S) * WAKE_S)
+            effects = sender.handle_timer(now=time.monotonic() - begin)
+            outbox.send([effect for effect in effects if isinstance(effect, Send | SendRun)])
+            now = time.monotonic() - begin
+            latest = max(latest, now - due)
+            for effect in effects:
+                if isinstance(effect, Compute):
+                    thread.submit(effect.work)
+        busy = time.process_time() - busy
+    return latest, _number(sender, now, "skipped_packets"), _Cost(busy, _number(sender, now, "sent_bytes"))
+
+
+def _due(sender: WebrcSender) -> float:
+    """When the sender's next packet is."""
+    if sender.wake_at is None:
+        raise RuntimeError("the sender has ended")
+    return sender.wake_at
 
 
 def _taken(path: Path, folder: Path) -> _Cost:
     """The receiver's cost until it has the file."""
     sender, receiving = _sender(path), _Receiving(folder)
     while not receiving.is_done:
-        _, now = _turn(sender, 0.0)
-        receiving.run([effect for effect in sender.handle_timer(now=now) if isinstance(effect, Send)], now)
+        now = math.ceil(_due(sender) / WAKE_S) * WAKE_S
+        effects = sender.handle_timer(now=now)
+        receiving.run([effect for effect in effects if isinstance(effect, Send)], now)
+        for effect in effects:
+            if isinstance(effect, Compute):
+                effect.work()
     if not receiving.has_file:
         raise RuntimeError(f"WEBRC's receiver: {receiving.end.reason if receiving.end else 'not whole'}")
     return receiving.cost

@@ -6,11 +6,12 @@ import functools
 import socket
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 from hosts.application import Application, NetworkEffect, Sink, Source, with_hashes
 from hosts.endpoint import (
     Address,
+    Compute,
     Datagram,
     DatagramRun,
     DeliverDatagram,
@@ -29,10 +30,9 @@ from hosts.runtime import sockets
 from hosts.runtime.clock import PatientLoop
 from hosts.runtime.datagrams import BATCH, RUN_BYTES, Inbox, Outbox
 from hosts.runtime.disk import Content, ReadAhead, WriteBehind
+from hosts.runtime.elsewhere import Elsewhere
 from hosts.storage import Library
 from hosts.wire.manifest import FileError
-
-ResultT = TypeVar("ResultT")
 
 TURN_S: Final = 0.001
 """After so much of what was read together timers and the other sockets get their turn first (ours): what a message with
@@ -98,7 +98,7 @@ class Runtime:
         self._groups: dict[tuple[Address, str | None], socket.socket] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._periodic: list[asyncio.TimerHandle] = []
-        self._elsewhere: set[asyncio.Task[None]] = set()
+        self._elsewhere = Elsewhere(self.guarded)
         self._has_begun = self._will_feed = False
         self._ended: asyncio.Future[SessionEnded] = self._loop.create_future()
         self.address = Address(*self._unicast.getsockname())
@@ -128,7 +128,7 @@ class Runtime:
                 self._step(self.endpoint.start(now=self._loop.time()))
             return await self._ended
         finally:
-            await asyncio.gather(*self._elsewhere, return_exceptions=True)
+            await self._elsewhere.end()
             for disk in (self._ahead, self._behind):
                 if disk is not None:
                     await self._loop.run_in_executor(None, disk.close)
@@ -321,38 +321,23 @@ class Runtime:
 
     def _finish_elsewhere(self, sink: Sink) -> None:
         """In a thread: syncing a large file to disk takes its time, and the protocol has questions to answer."""
-        self._begin_elsewhere(sink.finish, lambda _, problem, now: self._application.finished(problem, now))
+        finished = self._application.finished
+        self._elsewhere.begin(sink.finish, lambda _, problem: self._take(finished(problem, self._loop.time())))
 
     def _prepare_elsewhere(self, prepare: Callable[[bytes], int], content: bytes) -> None:
         """Likewise: what is here is read to be compared."""
-        self._begin_elsewhere(
+        prepared = self._application.prepared
+        self._elsewhere.begin(
             lambda: prepare(content),
-            lambda held, problem, now: self._application.prepared(held or 0, problem, now),
+            lambda held, problem: self._take(prepared(held or 0, problem, self._loop.time())),
         )
 
-    def _compute_elsewhere(self, work: Callable[[], object]) -> None:
+    def _compute_elsewhere(self, effect: Compute) -> None:
         """Likewise: what takes milliseconds would keep packets waiting."""
-        self._begin_elsewhere(work, lambda _, problem, now: self._application.computed(now))
-
-    def _begin_elsewhere(
-        self,
-        work: Callable[[], ResultT],
-        then: Callable[[ResultT | None, FileError | None, float], Iterable[NetworkEffect]],
-    ) -> None:
-        """`then` is told the result, or what is wrong with a file."""
-
-        async def do() -> None:
-            result, problem = None, None
-            try:
-                result = await self._loop.run_in_executor(None, work)
-            except FileError as error:
-                problem = error
-            self.guarded(lambda: self._take(then(result, problem, self._loop.time())))
-
-        task = self._loop.create_task(do())
-        self._elsewhere.add(task)
-        task.add_done_callback(self._elsewhere.discard)
-        task.add_done_callback(lambda done: self.guarded(done.result))  # what it raises ends `run`
+        computed = self._application.computed
+        self._elsewhere.begin(
+            effect.work, lambda _, problem: self._take(computed(self._loop.time())), has_time=effect.has_time
+        )
 
     def _event(self, event: Event) -> None:
         if isinstance(event, SessionStarted) and self._ahead is not None:

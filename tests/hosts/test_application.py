@@ -1,7 +1,7 @@
 """The application's end of a stream: reading as it comes or slowly, the end, and files that fail."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -110,11 +110,11 @@ def test_what_takes_its_time_is_done_here_or_elsewhere() -> None:
     here = Application(Computing())
     assert here.carry_out([work], 0.0) == [DONE]
     assert done == ["work"]
-    elsewhere: list[Callable[[], object]] = []
+    elsewhere: list[Compute] = []
     application = Application(Computing(), compute=elsewhere.append)
     assert application.carry_out([work], 0.0) == []
     assert done == ["work"]
-    elsewhere[0]()
+    elsewhere[0].work()
     assert application.computed(0.0) == [DONE]
     application.carry_out(application.endpoint.close(now=0.0, reason=""), 0.0)
     assert application.computed(0.0) == [], "it came too late"

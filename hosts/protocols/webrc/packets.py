@@ -164,7 +164,7 @@ def encode(packet: Alc) -> bytes:
     return b"".join((header, extensions, packet.payload_id.to_bytes(4, "big"), packet.symbol))
 
 
-def encode_symbol(
+def encode_head(
     session: int,
     slot_index: int,
     channel: int,
@@ -173,12 +173,12 @@ def encode_symbol(
     toi: int,
     encoding: int,
     payload_id: int,
-    symbol: bytes,
 ) -> bytes:
-    """The datagram of a packet without extensions, as nearly all are: as `encode` has it, in a third of the time."""
+    """What is in front of the symbol in a packet without extensions, as nearly all are: as `encode` has it, in a third
+    of the time."""
     whole, cci_words = (_LONG_DATA, 2) if is_long else (_SHORT_DATA, 1)
     flags = LCT_VERSION << 12 | (cci_words - 1) << 10 | _S | _O
-    return whole.pack(flags, 3 + cci_words, encoding, slot_index, channel, psn, session, toi, payload_id) + symbol
+    return whole.pack(flags, 3 + cci_words, encoding, slot_index, channel, psn, session, toi, payload_id)
 
 
 def _fdt_extensions(packet: Alc) -> bytes:

@@ -116,11 +116,19 @@ class Schedule:
 
     def packet(self, number: int) -> Packet:
         """The packet with this number."""
-        waves = self.waves
-        slot, tick = divmod(number, waves.slot_packets)
-        age, index = self._ages[tick], self._numbers[tick]
-        at = (number + 1) * self._gap
-        if age == BASE:
-            psn = (slot * waves.base_packets + index) % waves.base_psns
-            return Packet(at, waves.t, slot % waves.t, psn)
-        return Packet(at, (slot + waves.n - 1 - age) % waves.t, slot % waves.t, self._first_psn + index)
+        (place,) = self.places(number, 1)
+        return Packet((number + 1) * self._gap, *place)
+
+    def places(self, first: int, count: int) -> list[tuple[int, int, int]]:
+        """Channel, slot index and number in the channel of packets that follow each other."""
+        waves, ages, numbers = self.waves, self._ages, self._numbers
+        ticks, channels, youngest = waves.slot_packets, waves.t, waves.n - 1
+        found = []
+        for number in range(first, first + count):
+            slot, tick = divmod(number, ticks)
+            age, index = ages[tick], numbers[tick]
+            if age == BASE:
+                found.append((channels, slot % channels, (slot * waves.base_packets + index) % waves.base_psns))
+            else:
+                found.append(((slot + youngest - age) % channels, slot % channels, self._first_psn + index))
+        return found

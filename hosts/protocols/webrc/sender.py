@@ -8,10 +8,11 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.endpoint import Address, Datagram, Effect, Sample, Send, SendRun, SessionEnded, SessionStarted
+from hosts.endpoint import Compute, Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
 from hosts.parts.groups import session_groups
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
+from hosts.protocols.webrc.channel_runs import ChannelRuns
 from hosts.protocols.webrc.description import encode_description
 from hosts.protocols.webrc.flute.carousel import Carousel
 from hosts.protocols.webrc.flute.content import content_of
@@ -25,10 +26,10 @@ from hosts.protocols.webrc.packets import (
     Alc,
     encode,
     encode_close,
-    encode_symbol,
+    encode_head,
     payload_bytes,
 )
-from hosts.protocols.webrc.schedule import Packet, Schedule
+from hosts.protocols.webrc.schedule import Schedule
 from hosts.protocols.webrc.windows import OutgoingWindows
 from hosts.storage import FileChange
 from hosts.wire.header import ECT_0, NOT_ECT
@@ -38,8 +39,10 @@ FDT_SHARE: Final = 2
 """Every so many packets of the base channel one is the FDT (ours)."""
 MOST_LATE_S: Final = 0.25
 """A program that was held up sends what it missed, but not more than this much of it at once (ours)."""
-IN_TIME_S: Final = 0.002
-"""A program that is not later has time for what later packets need (ours): timers are due to a millisecond."""
+TURN_PACKETS: Final = 128
+"""Made at a time (ours): of those that are late the first leave while the others are made."""
+TURN_S: Final = 0.001
+"""Where packets leave in runs, they wait so long for each other (ours): timers are due to a millisecond."""
 CLOSE_COPIES: Final = 3
 """On each channel that receivers may hear: nobody confirms the end (ours)."""
 PIECE_BYTES: Final = 1 << 20
@@ -58,7 +61,7 @@ class WebrcSender(StreamSender):
         self._description = b"" if options.rules == "paper" else encode_description(options)
         self._ecn = ECT_0 if options.rules == "today" else NOT_ECT
         self.waves = options.waves()
-        self._schedule: Schedule | None = None  # from the beginning on: fast sessions' take half a second to make
+        self._schedule = Schedule(self.waves)  # before the session's time runs: fast ones' take seconds to make
         self._groups = session_groups(session.group, self.waves.t)
         self._payload = payload_bytes(options.packet_bytes, is_long=self.waves.is_long)
         self.carousel = Carousel(
@@ -78,6 +81,7 @@ class WebrcSender(StreamSender):
         self._first = rng.randrange(self.waves.slot_packets * self.waves.t)
         self._next = self._first  # packet of the schedule
         self._next_at = 0.0
+        self._rests_until = 0.0
         self._skipped = 0
         self._sent_bytes = 0
 
@@ -151,7 +155,7 @@ class WebrcSender(StreamSender):
         if self.closed:
             return ()
         effects: list[Effect] = []
-        if self._schedule is not None:
+        if self.state == "sending":
             packet = self._schedule.packet(self._next)
             for channel in (self.waves.t, *(self.waves.channel(self._slot, age) for age in range(self.waves.n))):
                 data = encode_close(self.number, packet.slot_index, channel, packet.psn, is_long=self.waves.is_long)
@@ -185,36 +189,37 @@ class WebrcSender(StreamSender):
 
     @property
     def wake_at(self) -> float | None:
-        return self._next_at if self.state == "sending" else None
+        return max(self._next_at, self._rests_until) if self.state == "sending" else None
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.state != "sending" or self._schedule is None:
+        if self.state != "sending":
             return ()
         if self.options.carousel_s and now - self._origin >= self.options.carousel_s:
             return self.close(now=now, reason="")
-        effects: list[Send] = []
-        is_in_time = now - self._next_at <= IN_TIME_S
-        while self._next_at <= now:
-            if now - self._next_at > MOST_LATE_S:
-                self._skip(now)
-            packet = self._schedule.packet(self._next)
-            effects.append(self._send(packet, now))
-            if self._windows is not None and self._windows.is_over(now):
-                return [*effects, *self.close(now=now, reason="")]
-            if self.carousel.is_complete and self.carousel.is_through:
-                withdrawn = "; ".join(self.carousel.withdrawn)
-                return [*effects, *self.close(now=now, reason=withdrawn)]
-            self._next += 1
-            self._next_at = self._origin + (self._next - self._first + 1) / self.waves.session_rate
-        if is_in_time:
-            self.carousel.make_ready()
-        return in_runs(effects, self.run_bytes) if self.run_bytes else effects
+        if self._next_at > now:
+            return ()
+        if now - self._next_at > MOST_LATE_S:
+            self._skip(now)
+        runs = ChannelRuns(self._groups, self._ecn, self.run_bytes)
+        places = self._schedule.places(self._next, self._due(now))
+        end = self._send_realtime(places, runs, now) if self.session.realtime else self._send_files(places, runs, now)
+        self._next += runs.packets
+        self._next_at = self._time_of(self._next)
+        self.counters["data_packets"] += runs.packets
+        self.counters["udp_bytes"] += runs.octets
+        if self.run_bytes and self._next_at > now:
+            self._rests_until = now + TURN_S
+        effects = runs.take()
+        if end is not None:
+            return [*effects, *self.close(now=now, reason=end)]
+        if (work := self.carousel.ahead()) is not None:
+            effects.append(Compute(work, has_time=True))
+        return effects
 
     # --- sending
 
     def _begin(self, now: float) -> list[Effect]:
         self.state = "sending"
-        self._schedule = Schedule(self.waves)
         self._origin = now
         self._next_at = now + 1 / self.waves.session_rate
         return [SessionStarted()]
@@ -229,36 +234,57 @@ class WebrcSender(StreamSender):
         self._next += late
         self._skipped += late
 
-    def _send(self, packet: Packet, now: float) -> Send:
-        _, channel, slot_index, psn = packet
-        session, is_long = self.number, self.waves.is_long
-        description = self._description if channel == self.waves.t and psn % FDT_SHARE == 0 else b""
-        if self.session.realtime:
-            if self._windows is not None:
-                toi, fti, number, symbol = self._windows.next_symbol(self._unsent, now, is_last=self._finishing)
+    def _time_of(self, number: int) -> float:
+        return self._origin + (number - self._first + 1) / self.waves.session_rate
+
+    def _due(self, now: float) -> int:
+        """Packets that are, of which there is one."""
+        count = max(1, int((now - self._origin) * self.waves.session_rate) - (self._next - self._first))
+        if count > 1 and self._time_of(self._next + count - 1) > now:  # rounding
+            count -= 1
+        return min(count, TURN_PACKETS)
+
+    def _send_files(self, places: Sequence[tuple[int, int, int]], runs: ChannelRuns, now: float) -> str | None:
+        """The carousel's packets, one a channel, slot index and number. Why the session ends; None: it goes on."""
+        carousel, session, base, is_long = self.carousel, self.number, self.waves.t, self.waves.is_long
+        for channel, slot_index, psn in places:
+            has_table = channel == base and psn % FDT_SHARE == 0
+            if not has_table and (found := carousel.next_symbol(channel)) is not None:
+                toi, scheme, number, symbol = found
+                self._sent_bytes += len(symbol)
+                runs.add(channel, encode_head(session, slot_index, channel, psn, is_long, toi, scheme, number), symbol)
+                continue
+            description = self._description if has_table else b""
+            runs.add(channel, self._table(channel, slot_index, psn, description, now), b"")
+            if carousel.is_complete and carousel.is_through:
+                return "; ".join(carousel.withdrawn)
+        return None
+
+    def _send_realtime(self, places: Sequence[tuple[int, int, int]], runs: ChannelRuns, now: float) -> str | None:
+        """Likewise what the application has."""
+        session, is_long, windows = self.number, self.waves.is_long, self._windows
+        for channel, slot_index, psn in places:
+            has_table = channel == self.waves.t and psn % FDT_SHARE == 0
+            description = self._description if has_table else b""
+            if windows is not None:
+                toi, fti, number, symbol = windows.next_symbol(self._unsent, now, is_last=self._finishing)
                 scheme = RAPTORQ
             else:
-                toi, fti, number, scheme = OBJECT_TOI, b"", self._next - self._first & 0xFFFFFFFF, NO_CODE
+                toi, fti, scheme = OBJECT_TOI, b"", NO_CODE
+                number = self._next + runs.packets - self._first & 0xFFFFFFFF
                 symbol = self._realtime_payload(self._payload - len(description))
+            self._sent_bytes += len(symbol)
             of_data = Alc(session, slot_index, channel, psn, is_long, toi, scheme, number, symbol)
-            data = encode(of_data._replace(description=description, fti=fti) if description or fti else of_data)
-        elif (channel == self.waves.t and psn % FDT_SHARE == 0) or (
-            found := self.carousel.next_symbol(channel)
-        ) is None:
-            symbol, data = self._table(packet, description, now)
-        else:
-            toi, scheme, number, symbol = found
-            data = encode_symbol(session, slot_index, channel, psn, is_long, toi, scheme, number, symbol)
-        self.counters["data_packets"] += 1
-        self.counters["udp_bytes"] += len(data)
-        self._sent_bytes += len(symbol)
-        return Send(data, self._groups[channel], self._ecn)
+            runs.add(channel, encode(of_data._replace(description=description, fti=fti)), b"")
+            if windows is not None and windows.is_over(now):
+                return ""
+        return None
 
-    def _table(self, packet: Packet, description: bytes, now: float) -> tuple[bytes, bytes]:
-        """A symbol of the FDT, and its packet."""
-        _, channel, slot_index, psn = packet
+    def _table(self, channel: int, slot_index: int, psn: int, description: bytes, now: float) -> bytes:
+        """A packet with a symbol of the FDT."""
         table = self.carousel.next_table(now)
-        data = encode(
+        self._sent_bytes += len(table.symbol)
+        return encode(
             Alc(
                 self.number,
                 slot_index,
@@ -277,7 +303,6 @@ class WebrcSender(StreamSender):
                 flute_version=self.options.flute_version,
             )
         )
-        return table.symbol, data
 
     def _realtime_payload(self, space: int) -> bytes:
         """What the application has; packets keep their length, as rates are counted in packets."""
@@ -288,26 +313,3 @@ class WebrcSender(StreamSender):
         self._unsent.clear()
         self._stream.clear()
         return [SessionEnded(complete, reason)]
-
-
-def in_runs(sends: Sequence[Send], most_bytes: int) -> list[Effect]:
-    """What leaves at one moment, each channel's packets together: they cost the kernel a third of what they do one by
-    one. No channel's are in another order."""
-    channels: dict[Address, list[Send]] = {}
-    for send in sends:
-        channels.setdefault(send.destination, []).append(send)
-    effects: list[Effect] = []
-    for destination, found in channels.items():
-        at = 0
-        while at < len(found):
-            size, end = len(found[at].data), at + 1
-            most = at + max(1, most_bytes // size)
-            while end < min(len(found), most) and len(found[end].data) == size:
-                end += 1
-            if end == at + 1:
-                effects.append(found[at])
-            else:
-                data = b"".join([send.data for send in found[at:end]])
-                effects.append(SendRun(data, destination, found[at].ecn, size))
-            at = end
-    return effects

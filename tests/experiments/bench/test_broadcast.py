@@ -1,5 +1,6 @@
 import json
 import time
+from collections.abc import Callable
 
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +10,26 @@ from experiments.bench.cli import app
 from experiments.bench.figure import Figure
 
 
+@pytest.fixture
+def processor(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Has the clock go on by sleeping, and by so many times what is taken of the processor, which others hardly change:
+    once, until it is called."""
+    slept = [0.0]
+    take = time.process_time
+
+    def sleep(seconds: float) -> None:
+        slept[0] += seconds
+
+    def times(factor: int) -> None:
+        monkeypatch.setattr(time, "process_time", lambda: factor * take())
+        monkeypatch.setattr(time, "monotonic", lambda: factor * take() + slept[0])
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    times(1)
+    return times
+
+
+@pytest.mark.usefixtures("processor")
 def test_a_small_broadcast_is_measured_on_both_sides(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -42,12 +63,13 @@ def test_a_receiver_without_the_file_is_an_error(monkeypatch: pytest.MonkeyPatch
     assert "not whole" in result.output
 
 
-def test_a_sender_that_is_too_slow_is_measured_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sender_that_is_too_slow_is_measured_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, processor: Callable[[int], None]
+) -> None:
     """What it leaves out is none of the receiver's losses."""
     monkeypatch.setattr(broadcast, "RATE_BPS", 20e6)
     monkeypatch.setattr(broadcast, "PEER_BYTES", 100_000)
-    processor = time.process_time
-    monkeypatch.setattr(time, "process_time", lambda: 1000 * processor())
+    processor(1000)
     latest, left_out, sends, decodes = broadcast.measure(1)
     assert latest.value > broadcast.LATE_MS
     assert left_out.value > 0

@@ -4,7 +4,7 @@ Objects have visits in turn, some packets of all channels each, and more of them
 any channels has all objects at about the same time, one of twice the priority in half of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import heapify, heappush, heapreplace
 from typing import Final, NamedTuple
 
@@ -173,19 +173,18 @@ class Carousel:
                 self._withdraw(toi, error)
         return None
 
-    def make_ready(self) -> None:
-        """A step ahead of the next visit, if it takes one, and none was made since the last call: milliseconds that its
-        packets need not wait for."""
-        is_rested = not self._encoders.has_worked
-        self._encoders.has_worked = False
-        if is_rested and self._turns:
-            toi = self._turns[0][1]
-            encoder = self._objects[toi].encoder
-            assert encoder is not None
-            try:
-                encoder.make_ready()
-            except FileError as error:
-                self._withdraw(toi, error)
+    def ahead(self) -> Callable[[], object] | None:
+        """What makes ready what the next visit takes, milliseconds in a thread; None: nothing, or it has begun."""
+        if not self._turns:
+            return None
+        toi = self._turns[0][1]
+        encoder = self._objects[toi].encoder
+        assert encoder is not None
+        try:
+            return encoder.ahead()
+        except FileError as error:
+            self._withdraw(toi, error)
+            return None
 
     def _withdraw(self, toi: int, error: FileError) -> None:
         """A file that cannot be read any more is sent no more."""

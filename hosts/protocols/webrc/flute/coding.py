@@ -27,17 +27,24 @@ LEAST_WORD: Final = 8
 class _Block:
     """One whose repair symbols can be made, or will be."""
 
-    __slots__ = ("data", "encoder", "size")
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, data: bytes, symbol: int) -> None:
         self.size = len(data)
-        self.encoder: RaptorqEncoder | None = None
+        self._data = data
+        self._symbol = symbol
+        self._made: RaptorqEncoder | None = None
 
-    def make(self, symbol: int) -> RaptorqEncoder:
-        self.encoder = RaptorqEncoder(self.data, symbol)
-        self.data = b""
-        return self.encoder
+    @property
+    def is_made(self) -> bool:
+        return self._made is not None
+
+    def encoder(self) -> RaptorqEncoder:
+        """Takes time in proportion to the block the first time. Nobody waits for the thread that makes it, which may
+        wait for a processor itself."""
+        data = self._data  # before the other thread may drop it
+        if self._made is None:
+            self._made = RaptorqEncoder(data, self._symbol)
+            self._data = b""
+        return self._made
 
 
 class Encoders:
@@ -47,8 +54,6 @@ class Encoders:
         self._kept: OrderedDict[tuple[int, int], _Block] = OrderedDict()
         self._bytes = 0
         self._prepared: set[int] = set()
-        self.has_worked = False
-        """Whether a block was read or an encoder made since this was set to False: milliseconds each."""
 
     def prepare(self, symbols: int) -> None:
         """Blocks of so many source symbols will be sent. Most of an encoder's time goes into what depends on this
@@ -58,30 +63,30 @@ class Encoders:
             RaptorqEncoder(bytes(LEAST_WORD * symbols), LEAST_WORD)
 
     def get(self, toi: int, block: int, read: Callable[[], bytes], symbol: int) -> RaptorqEncoder:
-        """Of a block, which `read` gives; making it takes time in proportion to the block."""
-        found = self._kept.get((toi, block)) or self._read(toi, block, read)
+        """Of a block, which `read` gives. Raises FileError."""
+        found = self._kept.get((toi, block)) or self._add(toi, block, _Block(read(), symbol))
         self._kept.move_to_end((toi, block))
-        return found.encoder or self._make(found, symbol)
+        return found.encoder()
 
-    def step(self, toi: int, block: int, read: Callable[[], bytes], symbol: int) -> None:
-        """Read a block, or make the encoder of one that was read, before it is asked for."""
+    def ahead(self, toi: int, block: int, read: Callable[[], bytes], symbol: int) -> Callable[[], object] | None:
+        """What makes a block's in a thread, before it is asked for; the block is read here. None: that has begun.
+        Raises FileError."""
+        if (toi, block) in self._kept:
+            self._kept.move_to_end((toi, block))  # it is wanted, if not yet
+            return None
+        return self._add(toi, block, _Block(read(), symbol)).encoder
+
+    def is_being_made(self, toi: int, block: int) -> bool:
+        """Whether `get` would wait for what `ahead` has begun."""
         found = self._kept.get((toi, block))
-        if found is None:
-            self._read(toi, block, read)
-        elif found.encoder is None:
-            self._make(found, symbol)
+        return found is not None and not found.is_made
 
-    def _read(self, toi: int, block: int, read: Callable[[], bytes]) -> _Block:
-        self.has_worked = True
-        found = self._kept[toi, block] = _Block(read())
+    def _add(self, toi: int, block: int, found: _Block) -> _Block:
+        self._kept[toi, block] = found
         self._bytes += found.size
         while len(self._kept) > LEAST_KEPT and self._bytes > ENCODER_BYTES:
             self._bytes -= self._kept.popitem(last=False)[1].size
         return found
-
-    def _make(self, found: _Block, symbol: int) -> RaptorqEncoder:
-        self.has_worked = True
-        return found.make(symbol)
 
     def forget(self, toi: int) -> None:
         """An object is sent no more."""

@@ -14,11 +14,19 @@ its last, by all channels together, each with as many symbols as make it whole f
 """
 
 import math
+from collections.abc import Callable
+from itertools import count as count_from
 from typing import Final, TypeAlias
 
 from hosts.parts.fec.block import SYMBOL_ALIGNMENT
 from hosts.protocols.webrc.flute.coding import MOST_SENT, Encoders, finite_symbol, finite_symbols
-from hosts.protocols.webrc.flute.transmission import MOST_RAPTORQ_BLOCKS, NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
+from hosts.protocols.webrc.flute.transmission import (
+    MOST_RAPTORQ_BLOCKS,
+    NO_CODE,
+    RAPTORQ,
+    REED_SOLOMON,
+    Transmission,
+)
 from hosts.storage import Readable
 
 SCHEMES: Final = {"raptorq": RAPTORQ, "reed-solomon": REED_SOLOMON, "no-code": NO_CODE}
@@ -96,11 +104,12 @@ class RaptorqObject:
         self._between = 0.0  # of the object, until the next ordered pass
         self._turn = 0
         self._planned = 0
-        self._coming: tuple[int, int] | None = None
-        """Block and packets of the visit after this one."""
+        self._coming: tuple[int, int, int] | None = None
+        """Block and packets of the visit after this one, and packets of its visits that follow at once."""
         self._number = 0
         self._left = 1
-        self._ready: list[bytes] = []
+        self._longer = 0
+        self._ready: list[tuple[int, bytes]] = []
         """Of the block that is visited, in the order in which they leave, from behind."""
 
     @property
@@ -113,14 +122,22 @@ class RaptorqObject:
         return math.ceil(self.transmission.source(number) * (1 + SPARE))
 
     def visit(self, share: float) -> int:
-        """Go on to the next block; how many packets of it shall be sent, a share of its source symbols."""
+        """Go on to the next block; how many packets of it shall be sent, a share of its source symbols. While that one
+        is made ready, the present visit goes on, for as many symbols more as the block has at most."""
+        if self._coming is not None and self._longer > 0 and self._encoders.is_being_made(self._toi, self._coming[0]):
+            more = min(self._longer, AT_ONCE)
+            self._longer -= more
+            self._left += more
+            return more
+        self._sent[self._number] -= len(self._ready)  # what was made of it, and did not leave
         self._ready = []
-        self._number, self._left = self._coming or self._plan(share)
+        self._number, self._left, _ = self._coming or self._plan(share)
+        self._longer = self.transmission.source(self._number)
         self._coming = self._plan(share)
         return self._left
 
-    def _plan(self, share: float) -> tuple[int, int]:
-        """The block that is visited after those that were planned before, and packets."""
+    def _plan(self, share: float) -> tuple[int, int, int]:
+        """As `_coming`, after those that were planned before."""
         is_ordered = self._ordered and self._between <= 0.0
         if is_ordered and not self._dwell:
             self._planned = self._next
@@ -141,15 +158,18 @@ class RaptorqObject:
                 self._between = BETWEEN
         else:
             self._between -= packets / self.transmission.symbols
-        return number, packets
+        return number, packets, self._dwell if is_ordered else 0
 
-    def make_ready(self) -> None:
-        """A step ahead of the next visit, if it takes one: milliseconds. Raises FileError."""
+    def ahead(self) -> Callable[[], object] | None:
+        """What makes ready what the next visit takes, milliseconds in a thread; None: nothing, or it has begun. Raises
+        FileError."""
         if self._coming is None:
-            return
-        number, packets = self._coming
-        if self._sent[number] + packets > self.transmission.source(number):
-            self._encoders.step(self._toi, number, lambda: self._block(number), self.transmission.symbol)
+            return None
+        number, packets, more = self._coming
+        before = self._sent[number] + (self._left if number == self._number else 0)
+        if before + packets + more <= self.transmission.source(number):
+            return None
+        return self._encoders.ahead(self._toi, number, lambda: self._block(number), self.transmission.symbol)
 
     def _block(self, number: int) -> bytes:
         begin, end = self.transmission.block(number)
@@ -157,28 +177,26 @@ class RaptorqObject:
 
     def next_packet(self, channel: int) -> tuple[int, bytes]:
         """FEC Payload ID and symbol of the next packet, whatever its channel. Raises FileError."""
-        number = self._number
-        symbol = self._sent[number]
-        if symbol >= MOST_SENT:
-            symbol = self._sent[number] = 0
-            self._ready = []
         if not self._ready:
-            self._make(number, symbol, max(1, min(self._left, AT_ONCE)))
+            self._make()
         self._left -= 1
-        self._sent[number] = symbol + 1
-        return self.transmission.payload_id(number, symbol), self._ready.pop()
+        return self._ready.pop()
 
-    def _make(self, number: int, symbol: int, count: int) -> None:
-        size = self.transmission.symbol
+    def _make(self) -> None:
+        number, size = self._number, self.transmission.symbol
+        first = self._sent[number] % MOST_SENT
+        count = max(1, min(self._left, AT_ONCE, MOST_SENT - first))
         source = self.transmission.source(number)
-        if symbol < source:
+        if first < source:
             begin, end = self.transmission.block(number)
-            at = begin + symbol * size
+            at = begin + first * size
             data = self._data.read(at, min(count * size, end - at))
-            self._ready = [data[at : at + size].ljust(size, b"\0") for at in range(0, len(data), size)]
+            symbols = [data[at : at + size].ljust(size, b"\0") for at in range(0, len(data), size)]
         else:
             encoder = self._encoders.get(self._toi, number, lambda: self._block(number), size)
-            self._ready = encoder.repair(symbol - source, count)
+            symbols = encoder.repair(first - source, count)
+        self._sent[number] = first + len(symbols)
+        self._ready = list(zip(count_from(self.transmission.payload_id(number, first)), symbols, strict=False))
         self._ready.reverse()
 
 
@@ -209,7 +227,7 @@ class FiniteObject:
         """How many packets shall be sent before other objects have their turn."""
         return max(1, int(self.transmission.largest_block * share))
 
-    def make_ready(self) -> None:
+    def ahead(self) -> None:
         """Nothing has to be made before it is asked for."""
 
     def next_packet(self, channel: int) -> tuple[int, bytes]:

@@ -100,28 +100,51 @@ def test_in_an_ordered_pass_whoever_gets_nearly_all_has_few_blocks_open(
         assert bool(given_up) == gives_up
 
 
-def test_an_encoder_is_made_in_steps_before_its_visit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_is_made_before_its_visit(monkeypatch: pytest.MonkeyPatch) -> None:
     """And the same is sent as without."""
     monkeypatch.setattr("hosts.protocols.webrc.flute.objects.BLOCK_SYMBOLS", 8)
     monkeypatch.setattr("hosts.protocols.webrc.flute.coding.ENCODER_BYTES", 0)  # so that they are made anew each time
     data = Random(1).randbytes(40 * 30 - 7)
     transmission = plan(RAPTORQ, len(data), 40)
-    encoders = Encoders()
-    ahead = object_encoder(1, BytesContent(data), transmission, encoders)
+    ahead = object_encoder(1, BytesContent(data), transmission, Encoders())
     plain = object_encoder(1, BytesContent(data), transmission, Encoders())
+    made: list[int] = []
+
+    def counted(data: bytes, symbol: int) -> RaptorqEncoder:
+        made.append(symbol)
+        return RaptorqEncoder(data, symbol)
+
+    monkeypatch.setattr("hosts.protocols.webrc.flute.coding.RaptorqEncoder", counted)
     works = 0
     for _ in range(40):
         count = ahead.visit(0.5)
         assert count == plain.visit(0.5)
-        encoders.has_worked = False
+        made.clear()
         sent = [ahead.next_packet(channel=3) for _ in range(count)]
+        assert not made, "while packets wait"
         assert sent == [plain.next_packet(channel=3) for _ in range(count)]
-        works += encoders.has_worked  # in this visit, with packets that wait
-        for _ in range(3):  # two steps and then none
-            encoders.has_worked = False
-            ahead.make_ready()
-        assert not encoders.has_worked
-    assert works == 0
+        if (work := ahead.ahead()) is not None:
+            assert ahead.ahead() is None, "it has begun"
+            work()
+            works += 1
+    assert works > 20
+
+
+def test_a_visit_goes_on_while_the_next_block_is_made_ready() -> None:
+    data = Random(1).randbytes(40 * 8 * 2048)  # eight blocks
+    sender = object_encoder(1, BytesContent(data), plan(RAPTORQ, len(data), 40), Encoders())
+    work, sent = None, []
+    while work is None:
+        count = sender.visit(0.5)
+        sent += [sender.next_packet(0)[0] >> 24 for _ in range(count)]
+        work = sender.ahead()
+    here = sent[-1]
+    more = 0
+    while (count := sender.visit(0.5)) < 1000:
+        assert [sender.next_packet(0)[0] >> 24 for _ in range(count)] == [here] * count
+        more += count
+    assert more == 2048, "not for longer"
+    assert sender.next_packet(0)[0] >> 24 != here
 
 
 @pytest.mark.parametrize("scheme", [REED_SOLOMON, NO_CODE])
