@@ -10,6 +10,7 @@ Time in seconds. Routing is by fewest hops; multicast follows it towards the mem
 
 import math
 import random
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -90,17 +91,13 @@ class Link:
         self.lose: Callable[[Datagram], bool] | None = None
         """A test's own choice of what is lost."""
 
-    def send(self, datagram: Datagram) -> None:
-        if not self.hold_s:
-            self._enqueue(datagram)
-            return
-        now = self.network.now
-        self._held_until = max(self._held_until, now + self.network.rng.uniform(0, self.hold_s))
-        self.network.at(self._held_until, self._enqueue, datagram)
-
-    def _enqueue(self, datagram: Datagram) -> None:
+    def send(self, datagram: Datagram, held: bool = False) -> None:
         network = self.network
         now = network.now
+        if self.hold_s and not held:
+            self._held_until = max(self._held_until, now + network.rng.uniform(0, self.hold_s))
+            network.at(self._held_until, self.send, datagram, True)
+            return
         queue = self.queue
         while queue and queue[0] <= now:
             queue.popleft()
@@ -110,15 +107,16 @@ class Link:
         if self.mark_packets is not None and len(queue) >= self.mark_packets and datagram.ecn != NOT_ECT:
             datagram = datagram._replace(ecn=CE)
         size = len(datagram.data) + FRAME_BYTES
-        self.busy_until = max(now, self.busy_until) + size * 8 / self.rate_bps
-        queue.append(self.busy_until)
+        begins = self.busy_until
+        ends = self.busy_until = (begins if begins > now else now) + size * 8 / self.rate_bps
+        queue.append(ends)
         self.sent += 1
         self.sent_bytes += size
         rng = network.rng
         if (self.loss and rng.random() < self.loss) or (self.lose is not None and self.lose(datagram)):
             self.losses += 1
             return
-        there = self.busy_until + self.delay_s
+        there = ends + self.delay_s
         if not self.duplicate and not self.jitter_s:
             network.order += 1  # as `at` does, which is called too often for a call
             heappush(network.events, (there, network.order, network.forward, (self.to, datagram)))
@@ -318,7 +316,8 @@ class Host:
         """Mean rate of the stream's delivery in an interval of true time."""
 
         def at(time: float) -> int:
-            return max((size for when, size in self.progress if when <= time), default=0)
+            after = bisect_right(self.progress, (time, math.inf))
+            return self.progress[after - 1][1] if after else 0
 
         return (at(stop) - at(start)) * 8 / (stop - start)
 
@@ -344,7 +343,7 @@ class Network:
         self._names: dict[Address, str] = {}
         self._next_hops: dict[str, dict[str, str]] = {}
         self._hops: dict[tuple[Address, str], int] = {}
-        self._branches: dict[tuple[str, str, Address], list[str]] = {}
+        self._branches: dict[tuple[str, str, Address], tuple[Link, ...]] = {}
         self.tap: Callable[[str, Datagram], None] | None = None
         """Called with (node, datagram) for each arrival at a node."""
 
@@ -370,6 +369,7 @@ class Network:
         self._links.setdefault(b, {})[a] = back
         self._next_hops.clear()
         self._hops.clear()
+        self._branches.clear()
         return there, back
 
     def host(self, name: str, endpoint: Endpoint, *, clock: Clock = Clock(), source: bytes = b"") -> Host:
@@ -429,18 +429,22 @@ class Network:
         """A datagram is at a node: for its endpoint, or for the links beyond."""
         if self.tap is not None:
             self.tap(node, datagram)
-        target = self._names.get(datagram.destination)
+        destination = datagram.destination
+        target = self._names.get(destination)
         if target is not None:
             if target == node:
-                self.hosts[node].receive(datagram._replace(hops=self.routers_between(datagram.source, node)))
+                data, source, _, arrived_at, _, ecn = datagram
+                hops = self.routers_between(source, node)
+                self.hosts[node].receive(Datagram(data, source, destination, arrived_at, hops, ecn))
             else:
                 self._links[node][self._next_hop(node, target)].send(datagram)
             return
         origin = self._names[datagram.source]
-        if node != origin and node in self._members.get(datagram.destination, ()):
+        if node != origin and node in self._members.get(destination, ()):
             self.hosts[node].receive(datagram)
-        for neighbour in self._multicast_branches(node, origin, datagram.destination):
-            self._links[node][neighbour].send(datagram)
+        links = self._branches.get((node, origin, destination))
+        for link in self._multicast_branches(node, origin, destination) if links is None else links:
+            link.send(datagram)
 
     def routers_between(self, source: Address, node: str) -> int:
         """What a datagram's time to live is counted down by."""
@@ -468,17 +472,14 @@ class Network:
             self._next_hops[target] = hops
         return self._next_hops[target][node]
 
-    def _multicast_branches(self, node: str, origin: str, group: Address) -> list[str]:
-        key = (node, origin, group)
-        if key not in self._branches:
-            branches: list[str] = []
-            for member in sorted(self._members.get(group, ())):
-                at = origin
-                while at not in (node, member):
-                    at = self._next_hop(at, member)
-                if at == node and node != member:
-                    hop = self._next_hop(node, member)
-                    if hop not in branches:
-                        branches.append(hop)
-            self._branches[key] = branches
-        return self._branches[key]
+    def _multicast_branches(self, node: str, origin: str, group: Address) -> tuple[Link, ...]:
+        hops: dict[str, Link] = {}  # in order
+        for member in sorted(self._members.get(group, ())):
+            at = origin
+            while at not in (node, member):
+                at = self._next_hop(at, member)
+            if at == node and node != member:
+                hop = self._next_hop(node, member)
+                hops[hop] = self._links[node][hop]
+        links = self._branches[node, origin, group] = tuple(hops.values())
+        return links

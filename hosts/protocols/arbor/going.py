@@ -60,7 +60,7 @@ class Going:
         self.slow_start = True
         self._pace = SLOW_START_PACE
         self._maximum = float(options.max_window)
-        self._reports = options.reports_per_rtt
+        self._slack = 1 + 0.5 / options.reports_per_rtt
         self._rtt = DelayEstimator(0.0)
         self._acked = -1  # the last packet that is known to have left the network
         self._next_at = -inf  # when the next may leave, by the pace
@@ -132,11 +132,14 @@ class Going:
     @property
     def _allowed(self) -> int:
         """Packets under way at most. A report comes for several packets, half of them before it is due."""
-        return max(1, int(min(self._ramp, self.cwnd * (1 + 0.5 / self._reports))))
+        return max(1, int(min(self._ramp, self.cwnd * self._slack)))
 
     def may_send_at(self, seq: int) -> float:
         """When packet `seq` may leave; infinite: not before a report or a time-out."""
-        return self._next_at if seq - 1 - self._acked < self._allowed else inf
+        # As `_allowed` has it, without the calls: it is asked several times for each packet.
+        under_way = seq - self._acked
+        most = self.cwnd * self._slack
+        return self._next_at if under_way <= 1 or (under_way <= most and under_way <= self._ramp) else inf
 
     def due(self, seq: int, now: float) -> int:
         """How many packets may leave together, from `seq` on, of which one may."""

@@ -27,7 +27,7 @@ from hosts.protocols.mtcp.progress import (
     decode_progress,
 )
 from hosts.protocols.mtcp.wire import NUMBER, UNLIMITED, Type
-from hosts.wire.checks import check_size, read_header
+from hosts.wire.checks import DataReader, check_size, read_header
 from hosts.wire.fields import Bitmap, Flag, Number, Payload, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
@@ -353,13 +353,7 @@ def parse(data: bytes) -> Packet:
     if kind == Type.PROGRESS:
         return _parse_progress(data, flags, session)
     if kind == Type.DATA:
-        if size < DATA_BYTES:
-            raise PacketError("truncated")
-        _, _, _, _, _, seq, length, cwnd, send_time_us, offset = _DATA.unpack_from(data)
-        check_size(size, DATA_BYTES + length)
-        if offset + length > MAX_OFFSET:
-            raise PacketError("value")
-        return Data(session, bool(flags & FLAG_END), seq, send_time_us, offset, cwnd, data[DATA_BYTES:])
+        return _parse_data(data)
     if kind == Type.REPAIR:
         if size < REPAIR_BYTES:
             raise PacketError("truncated")
@@ -371,3 +365,17 @@ def parse(data: bytes) -> Packet:
         merge = bool(flags & FLAG_MERGE)
         return Repair(session, bool(flags & FLAG_END), seq, send_time_us, offset, repair_time_us, payload, merge)
     return decode_by_kind(_CONTROL, data, kind, flags, session)
+
+
+def _parse_data(data: bytes) -> Data:
+    if len(data) < DATA_BYTES:
+        raise PacketError("truncated")
+    _, _, _, flags, session, seq, length, cwnd, send_time_us, offset = _DATA.unpack_from(data)
+    check_size(len(data), DATA_BYTES + length)
+    if offset + length > MAX_OFFSET:
+        raise PacketError("value")
+    return Data(session, bool(flags & FLAG_END), seq, send_time_us, offset, cwnd, data[DATA_BYTES:])
+
+
+parse_data: Final = DataReader(NUMBER, Type.DATA, _parse_data)
+"""A DATA packet, or None for anything else, which `parse` then judges."""

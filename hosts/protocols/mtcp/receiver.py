@@ -27,7 +27,7 @@ from hosts.protocols.mtcp.control import (
 )
 from hosts.protocols.mtcp.feedback import ReceiverFeedback
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import STREAM, Data, Packet, Repair, parse
+from hosts.protocols.mtcp.packets import STREAM, Data, Packet, Repair, parse, parse_data
 from hosts.protocols.mtcp.participant import Participant
 from hosts.protocols.mtcp.premature import Premature
 from hosts.protocols.mtcp.serving import GIVEN_UP, Serving
@@ -88,7 +88,9 @@ class MtcpReceiver(Participant):
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         if self.closed:
             return ()
-        packet = read_packet(datagram.data, parse, self.counters)
+        packet: Packet | None = parse_data(datagram.data)
+        if packet is None:
+            packet = read_packet(datagram.data, parse, self.counters)
         if packet is None:
             return ()
         place = self.attachment
