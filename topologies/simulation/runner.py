@@ -180,15 +180,15 @@ def _allow_files(scenario: Scenario) -> None:
 def _build(
     scenario: Scenario, plan: Plan, agenda: Agenda, folder: RunFolder, program_folder: Path | None
 ) -> "tuple[SimulatedNetwork, ControlPlane | None]":
-    """The network, and its controller if it has P4 switches, which take half a second to load."""
+    """The network, and its controller if it has P4 switches, which take a while to load."""
     if not scenario.switches:
         return SimulatedNetwork(plan, {}), None
-    from controller.program import Program, ProgramError
+    from controller.program import ProgramError
     from topologies.simulation.control import ControlPlane
-    from topologies.simulation.switch import SimulatedSwitch
+    from topologies.simulation.switch import SimulatedSwitch, program_in
 
     try:
-        program = Program(program_folder)
+        program = program_in(program_folder)
     except ProgramError as error:
         raise SwitchesError(str(error)) from None
     switches = {

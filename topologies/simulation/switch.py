@@ -7,6 +7,7 @@ differs from a live switch is only that each way takes a given time.
 from collections import deque
 from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import finsy as fy
@@ -15,7 +16,7 @@ from finsy.proto import p4r
 
 from controller.core import Core
 from controller.network import CPU_PORT
-from controller.program import Program
+from controller.program import BLOB_NAME, CONSTANTS_NAME, P4INFO_NAME, Program, default_directory
 from controller.state import Difference, State, difference, make_state
 from engine.switch.p4runtime.datapath import MemoryDataPath
 from engine.switch.p4runtime.errors import P4RuntimeError
@@ -30,6 +31,28 @@ if TYPE_CHECKING:
 MAX_EVENTS = 4096
 """Taken from a switch at a time."""
 _FEEDBACK_COUNTER = "feedback"
+
+
+def program_in(directory: Path | None) -> Program:
+    """The compiled program. Runs of one process that follow each other share it as long as its files are the same.
+
+    Raises ProgramError."""
+    found = default_directory() if directory is None else directory
+    return _read(found, tuple(_stamp(found / name) for name in (P4INFO_NAME, BLOB_NAME, CONSTANTS_NAME)))
+
+
+@lru_cache(maxsize=1)
+def _read(directory: Path, _stamps: tuple[tuple[int, int] | None, ...]) -> Program:
+    return Program(directory)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """By which a file is known to be another one; None: there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=1)
