@@ -7,11 +7,12 @@ use cranelift_codegen::Context;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId, Linkage, Module};
 
-use super::code::{Code, Functions, Kind, Workshop};
+use super::code::{address, Code, Functions};
 use super::control::Control;
 use super::emit::Emit;
 use super::helpers::HELPERS;
 use super::parser::Parser;
+use super::workshop::{Kind, Workshop};
 use super::Failure;
 use crate::ir::{Next, Program};
 use crate::machine::Machine;
@@ -121,7 +122,7 @@ struct Compiler<'p> {
 
 impl<'p> Compiler<'p> {
     fn open(program: &'p Program) -> Result<Self, Failure> {
-        let workshop = Workshop::open()?;
+        let workshop = Workshop::open(address)?;
         let context = workshop.module.make_context();
         Ok(Self { program, workshop, context, builder: FunctionBuilderContext::new() })
     }

@@ -17,6 +17,7 @@ mod number;
 mod parser;
 #[cfg(test)]
 mod tests;
+mod workshop;
 
 pub(crate) use compile::Native;
 
