@@ -66,8 +66,8 @@ struct Desk {
     spare: Vec<Vec<u8>>,
 }
 
-/// Frames kept for others (ours: what arrives while as many wait in queues is not needed).
-const SPARE: usize = 64;
+/// Frames kept for others (ours: one would do for what goes straight through, and there may be thousands of switches).
+const SPARE: usize = 4;
 
 /// The ways out of a switch, for a packet that need not wait.
 pub(crate) struct Exits<'n> {

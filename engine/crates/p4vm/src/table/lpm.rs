@@ -1,5 +1,5 @@
 //! Longest prefix match: a trie of the prefixes, and where the key has exact fields too, one trie for each of their
-//! values.
+//! values. A few prefixes are looked at one by one, the longest first, which waits for less memory.
 
 use super::key::EntryKey;
 use super::map::Map;
@@ -17,6 +17,49 @@ pub(crate) struct Lpm {
     tries: Vec<Node>,
     free: Vec<u32>,
     masked: Box<[u64]>,
+    /// All prefixes, while there have not been more than a few.
+    few: Option<Few>,
+}
+
+/// So many are looked at one by one (ours: a trie's nodes are as long to wait for).
+const MOST: usize = 8;
+
+/// Prefixes, the longest first.
+#[derive(Debug, Default)]
+struct Few {
+    /// Of each, by word of the key: mask and value.
+    keys: Vec<[u64; 2]>,
+    /// Their lengths and entries.
+    entries: Vec<(u32, u32)>,
+}
+
+impl Few {
+    #[inline]
+    fn lookup(&self, key: &[u64]) -> Option<u32> {
+        let found = self.keys.chunks_exact(key.len().max(1)).zip(&self.entries).find(|(prefix, _)| {
+            prefix.iter().zip(key).fold(0, |differs, ([mask, value], word)| differs | (word & mask ^ value)) == 0
+        });
+        found.map(|(_, &(_, entry))| entry)
+    }
+
+    fn insert(&mut self, key: &EntryKey, entry: u32) {
+        let at = self.entries.partition_point(|&(length, _)| length >= key.prefix);
+        let words = key.mask.iter().zip(&key.value).map(|(&mask, &value)| [mask, value]);
+        let from = at * key.mask.len();
+        self.keys.splice(from..from, words);
+        self.entries.insert(at, (key.prefix, entry));
+    }
+
+    fn remove(&mut self, key: &EntryKey) {
+        let words = key.mask.len().max(1);
+        let same = |prefix: &[[u64; 2]]| {
+            prefix.iter().zip(key.mask.iter().zip(&key.value)).all(|(prefix, (mask, value))| *prefix == [*mask, *value])
+        };
+        if let Some(at) = self.keys.chunks_exact(words).position(same) {
+            self.keys.drain(at * words..(at + 1) * words);
+            self.entries.remove(at);
+        }
+    }
 }
 
 /// Where the prefix's field lies in a key.
@@ -47,11 +90,14 @@ impl Lpm {
         let others = if alone { Box::default() } else { others.into_boxed_slice() };
         let tries = if alone { vec![Node::default()] } else { Vec::new() };
         let (values, masked) = (Map::new(layout.words), vec![0; layout.words].into());
-        Self { part, others, values, tries, free: Vec::new(), masked }
+        Self { part, others, values, tries, free: Vec::new(), masked, few: Some(Few::default()) }
     }
 
     #[inline]
     pub(crate) fn lookup(&mut self, key: &[u64]) -> Option<u32> {
+        if let Some(few) = &self.few {
+            return few.lookup(key);
+        }
         let trie = if self.others.is_empty() {
             self.tries.first()?
         } else {
@@ -88,6 +134,10 @@ impl Lpm {
     }
 
     pub(crate) fn insert(&mut self, key: &EntryKey, entry: u32) {
+        match &mut self.few {
+            Some(few) if few.entries.len() < MOST => few.insert(key, entry),
+            few => *few = None,
+        }
         let index = match self.index_of(key) {
             Some(index) => index,
             None => {
@@ -108,6 +158,9 @@ impl Lpm {
     }
 
     pub(crate) fn remove(&mut self, key: &EntryKey) {
+        if let Some(few) = &mut self.few {
+            few.remove(key);
+        }
         let Some(index) = self.index_of(key) else { return };
         let Some(trie) = self.tries.get_mut(index as usize) else { return };
         match field(self.part, &key.value) {
