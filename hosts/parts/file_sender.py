@@ -114,7 +114,7 @@ class FileSender(RealtimeSender):
             now,
             turn_s=turn_s,
             waits=passed == self.blocks.made and not self.send_space,
-            ended=self.blocks.all_made,
+            ended=self.blocks.all_made and passed == self.blocks.made,
         )
         for receiver, reason in overdue:
             effects.append(Send(self._abort(reason), self.roster.members[receiver].address))

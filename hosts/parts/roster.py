@@ -114,7 +114,7 @@ class Roster:
     ) -> list[tuple[int, Reason]]:
         """Who has been silent, or has not got on, for too long; so many blocks have been sent. `turn_s`: nobody may say
         anything for so long; `waits`: there is nothing to send before somebody says what it has or lacks; `ended`:
-        there are no more blocks, so that who has all has to say that it is through.
+        all blocks have been sent, so that who has all has to say that it is through.
         """
         patience_s = max(patience_s, turn_s)
         # Who has said next to nothing may not be there: it has less time while the others wait.
@@ -124,8 +124,9 @@ class Roster:
             if member.delivered >= passed and not ended:
                 member.progress_at = now  # there was nothing to make progress with
             if not member.presence.is_proven:
-                news_at = max(member.news_at, member.progress_at)
-                if now > member.heard_at + patience_s or now > news_at + unproven_s:
+                # Once somebody is through, the same said again is nothing said; till then all may wait for one another.
+                said_at = max(member.news_at, member.progress_at) if self.whole else member.heard_at
+                if now > member.heard_at + patience_s or now > said_at + unproven_s:
                     found.append((receiver, Reason.UNPROVEN))
             elif now > member.heard_at + patience_s:
                 found.append((receiver, Reason.SILENT))

@@ -76,6 +76,8 @@ def test_the_same_said_again_shows_nothing() -> None:
             member.says(at if number == 1 else "the same", float(at))
     assert roster.members[1].presence.is_proven
     assert not roster.members[2].presence.is_proven
+    assert roster.overdue(3, 30.0, 11.1 + UNPROVEN_S, waits=True) == [], "all may wait for one another"
+    roster.remove(1, "complete", Reason.NONE, 3)
     assert roster.overdue(3, 30.0, 11.1 + UNPROVEN_S, waits=True) == [(2, Reason.UNPROVEN)]
 
 
