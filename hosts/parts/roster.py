@@ -124,8 +124,9 @@ class Roster:
             if member.delivered >= passed and not ended:
                 member.progress_at = now  # there was nothing to make progress with
             if not member.presence.is_proven:
-                # Once somebody is through, the same said again is nothing said; till then all may wait for one another.
-                said_at = max(member.news_at, member.progress_at) if self.whole else member.heard_at
+                said_at = member.heard_at
+                if self.whole:  # then the same said again is nothing said; till then all may wait for one another
+                    said_at = min(said_at, max(member.news_at, member.progress_at))
                 if now > member.heard_at + patience_s or now > said_at + unproven_s:
                     found.append((receiver, Reason.UNPROVEN))
             elif now > member.heard_at + patience_s:

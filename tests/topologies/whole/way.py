@@ -49,6 +49,7 @@ WAY = (
     "{world}/flow_run.py",
     "play.py",
     "results/summary.py",
+    "results/bottleneck.py",
     "results/report.py",
 )
 """docs/architecture.md, Seam 3; `world` is `emulation` or `simulation`."""
