@@ -90,7 +90,8 @@ test-rust: setup ## the engine's own tests
 	cd engine && cargo test --profile tests --tests --locked --quiet
 
 test-python: setup $(DOCS_STAMP) $(P4RUNTIME_SHELL_STAMP) ## unit and packet-level tests; the ones that need root are in test-emulation
-	$(BIN)/pytest -n 2 -m 'not root and not emulation'
+	$(BIN)/pytest -n 2 -m 'not root and not emulation and not alone'
+	$(BIN)/pytest -m 'alone and not root and not emulation'
 
 test-emulation: setup ## tests in network namespaces (root)
 	$(BIN)/pytest -m 'root or emulation'

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
@@ -59,6 +58,9 @@ class Elsewhere:
 
 def patient_thread() -> ThreadPoolExecutor:
     """One that yields to all that is not as patient."""
-    return ThreadPoolExecutor(
-        1, initializer=lambda: os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PATIENT_NICE)
-    )
+    return ThreadPoolExecutor(1, initializer=_yield_to_others)
+
+
+def _yield_to_others() -> None:
+    """The calling thread, which is process 0 to Linux. Of less priority already it has no right to more."""
+    os.setpriority(os.PRIO_PROCESS, 0, max(os.getpriority(os.PRIO_PROCESS, 0), PATIENT_NICE))

@@ -221,7 +221,7 @@ class WebrcSender(StreamSender):
     def _begin(self, now: float) -> list[Effect]:
         self.state = "sending"
         self._origin = now
-        self._next_at = now + 1 / self.waves.session_rate
+        self._next_at = self._time_of(self._next)
         return [SessionStarted()]
 
     @property
@@ -274,8 +274,8 @@ class WebrcSender(StreamSender):
                 number = self._next + runs.packets - self._first & 0xFFFFFFFF
                 symbol = self._realtime_payload(self._payload - len(description))
             self._sent_bytes += len(symbol)
-            of_data = Alc(session, slot_index, channel, psn, is_long, toi, scheme, number, symbol)
-            runs.add(channel, encode(of_data._replace(description=description, fti=fti)), b"")
+            head = (session, slot_index, channel, psn, is_long, toi, scheme, number)
+            runs.add(channel, encode(Alc(*head, symbol, description=description, fti=fti)), b"")
             if windows is not None and windows.is_over(now):
                 return ""
         return None

@@ -2,10 +2,11 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hosts.runtime.elsewhere import PATIENT_NICE, Elsewhere
+from hosts.runtime.elsewhere import PATIENT_NICE, Elsewhere, patient_thread
 from hosts.wire.manifest import FileError
 
 
@@ -39,6 +40,14 @@ def test_work_is_done_in_a_thread_that_yields_where_it_has_time(*, has_time: boo
     assert len(found) == 2, "its end waits for all"
     assert all(thread != main for _, thread in found)
     assert {nice for nice, _ in found} == {max(own, PATIENT_NICE) if has_time else own}
+
+
+def test_who_yields_already_does_not_ask_for_more() -> None:
+    """Which only root may."""
+    with ThreadPoolExecutor(1, initializer=os.nice, initargs=(15,)) as nicer, patient_thread() as plain:
+        with nicer.submit(patient_thread).result() as thread:
+            assert nicer.submit(lambda: thread.submit(niceness).result()).result()[0] >= 15
+        assert plain.submit(niceness).result()[0] >= PATIENT_NICE
 
 
 def test_what_is_wrong_with_a_file_is_told() -> None:
