@@ -32,6 +32,8 @@ DENSE_MARKS: Final = 1 / 2
 just now; a classic one marks one now and then (RFC 8289, 5.3; RFC 8033, 5.1: 10 % at most) (ours)."""
 REFERENCE_RTT_S: Final = 0.025
 """Prague's, 2.4.4: flows of a shorter round trip time grow as if it were this, and look so long for marks."""
+CLASSIC_WAIT_S: Final = 0.015
+"""For which classic packets wait in a DualPI2 queue (RFC 9332, appendix A.1: target)."""
 UNMARKED_ROUNDS: Final = 8
 """After so many of Prague's round trips without a mark the link has room: growth is CUBIC's again (ours)."""
 HIGH_QUEUE: Final = 1 / 2
@@ -112,7 +114,7 @@ class EmulatedWindow:
         self._waiting += (packet.waiting - self._waiting) * part
         self._dense += (packet.marked - self._dense) * part
         self._gap = packet.rtt / self.cwnd
-        self._marks.arrived(packet.marked, count)
+        self._marks.arrived(packet.marked, count, packet.waiting)
         if self._rounds.add(packet.transit, sent_us, sent_us + int(packet.rtt * 1e6), count):
             self._round_ended(packet)
         is_due = sent_us >= self._cut_until_us
@@ -123,8 +125,14 @@ class EmulatedWindow:
             self._grow(packet, min(most, self._maximum), count)
         return False
 
+    def _reference(self, rtt: float) -> float:
+        """Whose round trip time a scalable window grows and is cut by: beside classic flows theirs, whose packets wait
+        for longer at the same bottleneck.
+        """
+        return max(REFERENCE_RTT_S, rtt + CLASSIC_WAIT_S * self._marks.coupled)
+
     def _round_ended(self, packet: Arrival) -> None:
-        if packet.at >= self._observed_at + REFERENCE_RTT_S:
+        if packet.at >= self._observed_at + self._reference(packet.rtt):
             self._observed_at = packet.at
             self._unmarked = 0 if self._marks.round_ended() else self._unmarked + 1
         self.level.round_ended(self.cwnd, packet.rate)
@@ -150,7 +158,7 @@ class EmulatedWindow:
             return
         grown = self._cubic.acknowledged(self.cwnd, count, packet.rtt, packet.at)
         if self.scalable and self._unmarked < UNMARKED_ROUNDS:
-            ratio = min(1.0, packet.rtt / REFERENCE_RTT_S)
+            ratio = min(1.0, packet.rtt / self._reference(packet.rtt))
             grown = self.cwnd + count * ratio * ratio / self.cwnd
         self.cwnd = min(most, grown)
 
@@ -162,7 +170,7 @@ class EmulatedWindow:
         """A queue marks instead of dropping. Whether the window is cut for it."""
         is_short = self._waiting <= max(SHORT_QUEUE_S, SHORT_QUEUE_PACKETS * self._gap)
         self.scalable = is_short or self._dense >= DENSE_MARKS
-        if self.scalable and packet.at < self._reduced_at + REFERENCE_RTT_S:
+        if self.scalable and packet.at < self._reduced_at + self._reference(packet.rtt):
             return False
         if self.scalable:
             self._reduced_at = packet.at
