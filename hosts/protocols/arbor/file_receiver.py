@@ -9,7 +9,7 @@ from hosts.endpoint import Datagram, Effect, Sample, Send, SessionStarted
 from hosts.parts.fec.incoming import IncomingBlocks
 from hosts.parts.fec.pieces import following, parse_piece
 from hosts.protocol import Session
-from hosts.protocols.arbor.lacking import OPEN_BLOCKS, Lacking, spread_s, turn_s
+from hosts.protocols.arbor.lacking import OPEN_BLOCKS, WORD_BLOCKS, Lacking, spread_s, turn_s
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import FIN, FLAG_ASSIST, FLAG_FILE, AnyData, Blocks, Packet, Welcome, encode_blocks
 from hosts.protocols.arbor.receiver import ArborReceiver
@@ -31,6 +31,8 @@ class ArborFileReceiver(ArborReceiver):
         self._blocks = IncomingBlocks(options.payload_bytes, OPEN_BLOCKS)
         self._lacking = Lacking(rng, options.challenges_per_rtt)
         self._status_at = inf
+        self._spoke_at = -inf
+        self._speaks_from = WORD_BLOCKS  # blocks, before its turn
         self._fin_at = inf
         self._tries = 0
         self._verdict = (False, Reason.NONE)
@@ -39,6 +41,10 @@ class ArborFileReceiver(ArborReceiver):
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         self._blocks.consumed(count)
+        # On a fast link the sender would have no block left to send before the turn comes.
+        is_much = self._blocks.free >= self._speaks_from
+        if is_much and self.state == "member" and now >= self._spoke_at + spread_s(self._receivers, self._round_trip):
+            return [self._status(self._blocks.needs(), now)]
         return ()
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
@@ -161,6 +167,8 @@ class ArborFileReceiver(ArborReceiver):
             self._status_at = now + self._turn_s * self._rng.uniform(0.75, 1)
         self.counters["block_reports"] += 1
         free = self._blocks.free
+        self._spoke_at = now
+        self._speaks_from = free + int(WORD_BLOCKS * self._rng.uniform(0.5, 1))
         status = Blocks(self.number or 0, self.id, self.gaps.highest, free, tuple(needs), may_suppress)
         return Send(encode_blocks(status), self.sender)
 

@@ -14,6 +14,8 @@ from hosts.parts.spread import Wait, spread_rtts
 
 OPEN_BLOCKS: Final = 64
 """Blocks that somebody still lacks, at most: the receivers' and the sender's buffer, 23 MB (ours)."""
+WORD_BLOCKS: Final = OPEN_BLOCKS // 4
+"""When so many more are there, a receiver says so without its turn, if all could within a round trip's words (ours)."""
 WORDS_PER_RTT: Final = 10
 """Of all receivers on what they have, when nothing is lacking: they take turns (ours)."""
 LEAST_TURN_S: Final = 0.25
