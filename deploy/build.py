@@ -29,8 +29,7 @@ LIBRARY: Final = "usr/lib/canopy"
 DEBIANS_PYTHON: Final = "/usr/bin/python3"
 
 AGENTS_VENDORED: Final = (
-    *("annotated-doc", "annotated-types", "markdown-it-py", "mdurl", "prometheus-client", "pydantic", "pydantic-core"),
-    *("pygments", "rich", "shellingham", "typer", "typing-extensions", "typing-inspection"),
+    *("annotated-doc", "markdown-it-py", "mdurl", "prometheus-client", "pygments", "rich", "shellingham", "typer"),
 )
 """What the agents' modules import, with what that imports (tests/deploy/test_build.py)."""
 LEFT_OUT: Final = ("__pycache__", "*.pyc", "*.so", "crates", "target", "fuzz", "stubs", "Cargo.*", "rustfmt.toml")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # a tenth of a second, which help and errors have no use for
+if TYPE_CHECKING:  # a tenth of a second, of use only at a terminal
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
 
@@ -21,9 +23,8 @@ class Display:
     """Shows one session. Quiet: nothing but errors; verbose: also what is seldom asked for."""
 
     def __init__(self, *, quiet: bool, verbose: bool = False) -> None:
-        from rich.console import Console
-
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._lines = sys.stderr
+        self._console = _terminal()
         self.is_quiet = quiet
         self._verbose = verbose
         self._progress: Progress | None = None
@@ -34,8 +35,7 @@ class Display:
     def say(self, text: str) -> None:
         """One line, unless quiet."""
         if not self.is_quiet:
-            self._clear()
-            self._console.print(visible(text), markup=False)
+            self._line(text)
 
     def detail(self, text: str) -> None:
         """One line, when it is asked for."""
@@ -44,8 +44,7 @@ class Display:
 
     def fail(self, text: str) -> None:
         """One line, always."""
-        self._clear()
-        self._console.print(f"canopy: {visible(text)}", markup=False)
+        self._line(f"canopy: {text}")
 
     def complain(self, text: str | None) -> None:
         """One line, always, when there is something."""
@@ -54,14 +53,21 @@ class Display:
 
     def stream(self, text: str) -> None:
         """A line that the next one overwrites, when there is a terminal: as much of it as that has room for."""
-        if self.is_watched:
+        if self._console is not None and self.is_watched:
             self._clear()
             self._console.print(visible(text)[: self._console.width - 1], markup=False, end="\r")
             self._passes = True
 
+    def _line(self, text: str) -> None:
+        self._clear()
+        if self._console is not None:
+            self._console.print(visible(text), markup=False)
+        else:
+            print(visible(text), file=self._lines, flush=True)
+
     def _clear(self) -> None:
         """Take away the line that stands only until there is another one."""
-        if self._passes:
+        if self._console is not None and self._passes:
             from rich.control import Control
             from rich.segment import ControlType
 
@@ -70,7 +76,7 @@ class Display:
 
     def begin(self, label: str, total: int) -> None:
         """Show a bar, when there is a terminal to show it on."""
-        if self.is_quiet or not self._console.is_terminal or self._progress is not None:
+        if self._console is None or not self.is_watched or self._progress is not None:
             return
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -97,7 +103,7 @@ class Display:
     @property
     def is_watched(self) -> bool:
         """Whether somebody sees what is shown in passing."""
-        return not self.is_quiet and self._console.is_terminal
+        return not self.is_quiet and self._console is not None
 
     @property
     def shows_progress(self) -> bool:
@@ -123,3 +129,12 @@ class Display:
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
+
+
+def _terminal() -> Console | None:
+    """Standard error, when it is a terminal: elsewhere plain lines do."""
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)

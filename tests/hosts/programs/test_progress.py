@@ -10,7 +10,9 @@ from hosts.programs.progress import Display
 def display(*, quiet: bool = False, terminal: bool = False) -> tuple[Display, io.StringIO]:
     output = io.StringIO()
     shown = Display(quiet=quiet)
-    shown._console = Console(file=output, force_terminal=terminal, width=120, highlight=False, soft_wrap=True)
+    shown._lines = output
+    console = Console(file=output, force_terminal=True, width=120, highlight=False, soft_wrap=True)
+    shown._console = console if terminal else None
     return shown, output
 
 
