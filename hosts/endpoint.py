@@ -198,7 +198,7 @@ class PeerDropped:
 
 @dataclass(frozen=True, slots=True)
 class PeerMisquoted:
-    """A switch has said of a receiver what it did not: no switch is believed any more."""
+    """A switch has said of a receiver what it did not, or has kept back what it said: none is believed any more."""
 
     peer: Address
 

@@ -181,7 +181,7 @@ for _number, _by_type in LAYERS.items():
     for _type, _layer in _by_type.items():
         bind_layers(CanopyHeader, _layer, version=VERSION, protocol=_number, type=_type)
         _head = protocols.get(PROTOCOLS[_number].lower()).open_heads.get(_type)
-        if _head is not None and _head.merged:
+        if _head is not None and _head.is_vouched:
             bind_layers(HeadedHeader, _layer, version=HEADED_VERSION, protocol=_number, type=_type)
             bind_layers(_layer, SealTrailer)
 

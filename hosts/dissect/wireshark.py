@@ -77,7 +77,7 @@ def _tables() -> str:
         definitions += "".join(f"local {variable} = {_layer(name, one, items)}\n" for variable, one in local.items())
         definitions += "".join(f"{variable}.types = {{ {kinds} }}\n" for variable in local)
         heads = ", ".join(
-            f"[{kind}] = {{ size = {head.size}, flags = {head.flags}, is_feedback = {str(head.merged > 0).lower()} }}"
+            f"[{kind}] = {{ size = {head.size}, flags = {head.flags}, is_feedback = {str(head.is_vouched).lower()} }}"
             for kind, head in protocol.open_heads.items()
         )
         protocols.append(

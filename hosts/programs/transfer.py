@@ -231,7 +231,7 @@ class _SenderNarrator(Narrator):
         elif isinstance(event, PeerDropped):
             self._last_change(f"{event.peer} dropped: {event.reason}")
         elif isinstance(event, PeerMisquoted):
-            self.display.say(f"a switch has said of {event.peer} what it did not: none is believed any more")
+            self.display.say(f"a switch has said of {event.peer} what it did not, or kept it quiet: none is believed")
         elif isinstance(event, PeerFinished):
             self._last_change(f"{event.peer} {'has the whole file' if event.complete else f'failed: {event.reason}'}")
 

@@ -11,6 +11,8 @@ from hosts.wire.sealed import HOP, Hop
 
 HOP_BYTES: Final = HOP.size
 _NANOSECONDS: Final = 1e9
+MESSAGE_BYTES: Final = (76, 140, 172)
+"""What the program tags: 2, 4 or 5 parts of eight words, and three words (p4src/hops/halfsiphash.p4)."""
 _NOBODY: Final = HOP.pack(Hop(0, 0))
 
 
@@ -55,10 +57,11 @@ class Hops:
 
 
 def _message(counter: int, packet: bytes, source: Address, destination: Address) -> bytes:
-    """What is tagged, in words of 32 bits."""
+    """What is tagged, in words of 32 bits: zeros follow where there are fewer."""
     ends = b"".join(map(_host, (source, destination)))
     ports = source.port.to_bytes(2, "big") + destination.port.to_bytes(2, "big")
-    return counter.to_bytes(8, "big") + ends + ports + packet
+    message = counter.to_bytes(8, "big") + ends + ports + packet
+    return message.ljust(next(size for size in MESSAGE_BYTES if size >= len(message)), b"\0")
 
 
 def _host(address: Address) -> bytes:

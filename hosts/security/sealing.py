@@ -97,11 +97,13 @@ class Sealing:
         opened: bytes | str
         if head is None:
             opened = self._seal.open(sealed, source, destination, time)
-        elif head.merged:
+        elif head.is_vouched:
             opened = self._feedback(sealed, head, source, destination, time)
         else:
             to = ANYWHERE if head.is_copied else destination
-            opened = self._seal.open_headed(sealed, head.size, source, to, time)
+            opened = self._seal.open_headed(_untold(sealed, head), head.size, source, to, time)
+            if head.told and isinstance(opened, bytes):
+                opened = opened[:3] + sealed[3:4] + opened[4:]
         if isinstance(opened, bytes):
             self._count(OPENED)
             return opened
@@ -112,7 +114,7 @@ class Sealing:
 
     def _is_feedback(self, sealed: bytes) -> bool:
         head = _head(self._heads, sealed, HEADED_VERSION)
-        return head is not None and head.merged > 0
+        return head is not None and head.is_vouched
 
     def _count(self, name: str) -> None:
         self._counters[name] = self._counters.get(name, 0) + 1
@@ -129,12 +131,13 @@ class Sealing:
             self._count(MERGED)
             return bytes([VERSION]) + packet[1:]
         whole = bytearray(sealed[:-HOP_BYTES])
-        changed = whole[head.changed]
-        whole[head.changed] = bytes(len(changed))
+        for place in head.changed:
+            whole[place] = bytes(place.stop - place.start)
         opened = self._seal.open_headed(bytes(whole), head.size, source, destination, time)
         if vouched and isinstance(opened, bytes):
             told = bytearray(opened)
-            told[head.changed] = changed
+            for place in head.changed:
+                told[place] = packet[place]
             return bytes(told)
         return opened
 
@@ -149,11 +152,11 @@ class Sealing:
         if self._seal.is_exhausted:
             self._seal.renew(self._ids.getrandbits(SENDER_BITS))
         head = _head(self._open, packet, VERSION)
-        if head is None:
+        if head is None or (head.is_vouched and len(packet) != head.size):
             return self._seal.seal(packet, self._own, destination, time)
         to = ANYWHERE if head.is_copied else destination
         sealed = self._seal.seal_headed(packet, head.size, self._own, to, time)
-        if not head.merged:
+        if not head.is_vouched:
             return sealed
         return sealed + self._hops.sign(sealed[: head.size], self._own, destination)
 
@@ -166,6 +169,13 @@ class Sealing:
 
     def _time(self) -> int:
         return int(self._wall()) % UNIX_TIME
+
+
+def _untold(sealed: bytes, head: OpenHead) -> bytes:
+    """As it left the sender."""
+    if not sealed[3] & head.told:
+        return sealed
+    return sealed[:3] + bytes([sealed[3] & ~head.told]) + sealed[4:]
 
 
 def _head(heads: Mapping[int, OpenHead], packet: bytes, version: int) -> OpenHead | None:

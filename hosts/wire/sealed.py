@@ -59,10 +59,14 @@ class OpenHead(NamedTuple):
     """Only of packets that have all of these."""
     is_copied: bool = False
     """Switches send it to others, too: to whom it goes is not sealed."""
+    is_vouched: bool = False
+    """Feedback, for which neighbours vouch: it is open as a whole, if it has just this size, and a `Hop` follows."""
     merged: int = 0
-    """Feedback, of which a switch that has merged it says so by this flag: a `Hop` follows. 0: it is none."""
-    changed: slice = slice(0, 0)
-    """Bytes that switches change in passing: they are 0 when it leaves its host."""
+    """Of feedback: the flag by which a switch says that it has merged it; 0: it is merged with nothing."""
+    changed: tuple[slice, ...] = ()
+    """Bytes of feedback that switches change in passing: they are 0 when it leaves its host."""
+    told: int = 0
+    """Flags of data that switches set in passing: nobody vouches for these, and they are sealed as 0."""
 
 
 def bytes_of(layout: Layout[Any], name: str) -> slice:

@@ -20,13 +20,51 @@ register<bit<64>>(MAX_PORTS) hop_sent;                  // the last counter that
 // What the tag is of, in parts of eight words and three words more: counter, addresses, the common header and the protocol's
 // own fields, and zeros where these are fewer.
 control load_message(in headers_t hdr, inout metadata_t meta) {
-    @hidden @name(".load_mtcp")
-    action load_mtcp() {
-        meta.mac.parts = 5;
+    @hidden @name(".load_head")
+    action load_head() {
+        meta.mac.parts = 2;
         meta.mac.part0 = hdr.hop.counter ++ hdr.ipv4.source ++ hdr.ipv4.destination
                          ++ hdr.udp.source_port ++ hdr.udp.destination_port
                          ++ hdr.canopy.version ++ hdr.canopy.protocol ++ hdr.canopy.type ++ hdr.canopy.flags
-                         ++ hdr.canopy.session ++ hdr.feedback.cumulative;
+                         ++ hdr.canopy.session ++ 32w0;
+        meta.mac.last = 0;
+    }
+
+    @hidden @name(".load_arbor_report")
+    action load_arbor_report() {
+        meta.mac.part0 = meta.mac.part0 | (224w0 ++ hdr.arbor_report.receiver);
+        meta.mac.part1 = hdr.arbor_report.cwnd ++ hdr.arbor_report.rtt_us ++ hdr.arbor_report.rate ++ hdr.arbor_report.seq
+                         ++ hdr.arbor_report.time_comp_us ++ 64w0;
+    }
+
+    @hidden @name(".load_arbor_blocks")
+    action load_arbor_blocks() {
+        meta.mac.part0 = meta.mac.part0 | (224w0 ++ hdr.arbor_blocks.receiver);
+        meta.mac.part1 = hdr.arbor_blocks.seq ++ hdr.arbor_blocks.delivered ++ hdr.arbor_blocks.reserved8
+                         ++ hdr.arbor_blocks.count ++ hdr.arbor_blocks.reserved ++ hdr.arbor_blocks.block
+                         ++ hdr.arbor_blocks.packets ++ hdr.arbor_blocks.need_reserved ++ 96w0;
+    }
+
+    @hidden @name(".load_tfmcc_report")
+    action load_tfmcc_report() {
+        meta.mac.part0 = meta.mac.part0 | (224w0 ++ hdr.tfmcc_report.receiver);
+        meta.mac.part1 = hdr.tfmcc_report.round ++ hdr.tfmcc_report.rate ++ hdr.tfmcc_report.rtt ++ hdr.tfmcc_report.far_rtt
+                         ++ hdr.tfmcc_report.loss_rate ++ hdr.tfmcc_report.receive_rate ++ hdr.tfmcc_report.stands_for
+                         ++ hdr.tfmcc_report.echo_time_us ++ hdr.tfmcc_report.held_us ++ hdr.tfmcc_report.time_us;
+    }
+
+    @hidden @name(".load_vlmcc_challenge")
+    action load_vlmcc_challenge() {
+        meta.mac.part0 = meta.mac.part0 | (224w0 ++ hdr.vlmcc_challenge.receiver);
+        meta.mac.part1 = hdr.vlmcc_challenge.rate ++ hdr.vlmcc_challenge.cwnd ++ hdr.vlmcc_challenge.rtt_us
+                         ++ hdr.vlmcc_challenge.base_rtt_us ++ hdr.vlmcc_challenge.seq ++ hdr.vlmcc_challenge.time_comp_us
+                         ++ 32w0;
+    }
+
+    @hidden @name(".load_mtcp")
+    action load_mtcp() {
+        meta.mac.parts = 5;
+        meta.mac.part0 = meta.mac.part0 | (224w0 ++ hdr.feedback.cumulative);
         meta.mac.part1 = hdr.feedback.held_us ++ hdr.feedback.echo_time_us ++ hdr.feedback.repair_echo_us
                          ++ hdr.feedback.min_cwnd ++ hdr.feedback.max_twnd ++ hdr.feedback.window;
         meta.mac.part2 = hdr.feedback.queue_us ++ hdr.feedback.bound_us ++ hdr.feedback.number ++ hdr.feedback.repeats
@@ -37,7 +75,18 @@ control load_message(in headers_t hdr, inout metadata_t meta) {
     }
 
     apply {
-        load_mtcp();
+        load_head();
+        if (hdr.feedback.isValid()) {
+            load_mtcp();
+        } else if (hdr.arbor_report.isValid()) {
+            load_arbor_report();
+        } else if (hdr.arbor_blocks.isValid()) {
+            load_arbor_blocks();
+        } else if (hdr.tfmcc_report.isValid()) {
+            load_tfmcc_report();
+        } else {
+            load_vlmcc_challenge();
+        }
     } // apply
 } // load_message
 
@@ -65,6 +114,10 @@ control check_hop(inout headers_t hdr, inout metadata_t meta) {
     }
 
     apply {
+        bit<1> is_summary = 0;
+        if (meta.assisted.kind == assisted_t.mtcp_feedback) {
+            is_summary = FLAG_OF(hdr, MTCP_BIT_MERGED);
+        }
         hop_in.apply();
         port_t place = meta.ingress_port - 1;
         bit<64> last;
@@ -86,7 +139,7 @@ control check_hop(inout headers_t hdr, inout metadata_t meta) {
         }
         if (meta.drop_reason == drop_reason_t.none
                 && (IS_MULTICAST(hdr.ipv4.destination)
-                    || (FLAG_OF(hdr, MTCP_BIT_MERGED) == 1 && (meta.vouches == 0 || is_switch == 0)))) {
+                    || (is_summary == 1 && (meta.vouches == 0 || is_switch == 0)))) {
             meta.drop_reason = drop_reason_t.forged_feedback;
         }
         if (meta.drop_reason != drop_reason_t.none) {

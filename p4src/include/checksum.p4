@@ -62,19 +62,19 @@ control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
             RLA_ACK_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         verify_checksum(
-            hdr.tfmcc_report.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            hdr.tfmcc_report.isValid() && !hdr.hop.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             TFMCC_REPORT_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         verify_checksum(
-            hdr.vlmcc_challenge.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            hdr.vlmcc_challenge.isValid() && !hdr.hop.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             VLMCC_CHALLENGE_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         verify_checksum(
-            hdr.arbor_report.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            hdr.arbor_report.isValid() && !hdr.hop.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             ARBOR_REPORT_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         verify_checksum(
-            hdr.arbor_blocks.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            hdr.arbor_blocks.isValid() && !hdr.hop.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             ARBOR_BLOCKS_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         verify_checksum(
@@ -108,7 +108,7 @@ control canopy_update_checksum(inout headers_t hdr, inout metadata_t meta) {
             RLA_ACK_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum(
-            meta.merged == 1 && hdr.tfmcc_report.isValid(),
+            meta.merged == 1 && hdr.tfmcc_report.isValid() && !hdr.hop.isValid(),
             TFMCC_REPORT_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum(

@@ -60,5 +60,10 @@ struct join_ack_head_t {
     (CANOPY_VERSION ++ (bit<8>)protocol_t.PROTOCOL ++ (bit<8>)PROTOCOL##_type_t.TYPE ++ (bit<8>)(FLAGS)) \
     &&& (EITHER_VERSION ++ 16w0xffff ++ (bit<8>)(FLAGS))
 #define KIND_IS_HEADED(kind) kind[26:26]
+#define VERSION_IS_HEADED(version) version[2:2]
+// Version and lengths of feedback that has so many bytes with UDP's header, and of the same sealed.
+#define EITHER_LENGTH(BYTES, NEXT) \
+    (CANOPY_VERSION, BYTES, BYTES + IPV4_BYTES): NEXT; \
+    (HEADED_VERSION, BYTES + SEAL_BYTES + HOP_BYTES, BYTES + SEAL_BYTES + HOP_BYTES + IPV4_BYTES): NEXT;
 
 #endif

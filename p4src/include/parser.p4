@@ -107,14 +107,14 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             KIND(rla, ack, FLAG(RLA_BIT_MERGE)): rla_ack_length;
             KIND(rla, ack, FLAG(RLA_BIT_PASS)): rla_ack_length;
             KIND(rla, abort, 0): rla_abort;
-            KIND(tfmcc, data, FLAG(BIT_ASSIST)): tfmcc_data;
-            KIND(tfmcc, report, FLAG(BIT_MAY_SUPPRESS)): tfmcc_report_length;
+            EITHER_KIND(tfmcc, data, FLAG(BIT_ASSIST)): tfmcc_data;
+            EITHER_KIND(tfmcc, report, FLAG(BIT_MAY_SUPPRESS)): tfmcc_report_length;
             KIND(tfmcc, join_ack, 0): tfmcc_join_ack;
-            KIND(vlmcc, data, FLAG(BIT_ASSIST)): vlmcc_data;
-            KIND(vlmcc, challenge, FLAG(BIT_MAY_SUPPRESS)): vlmcc_challenge_length;
-            KIND(arbor, told_data, FLAG(BIT_ASSIST)): arbor_told_data;
-            KIND(arbor, report, FLAG(BIT_MAY_SUPPRESS)): arbor_report_length;
-            KIND(arbor, blocks, FLAG(BIT_MAY_SUPPRESS)): arbor_blocks_length;
+            EITHER_KIND(vlmcc, data, FLAG(BIT_ASSIST)): vlmcc_data;
+            EITHER_KIND(vlmcc, challenge, FLAG(BIT_MAY_SUPPRESS)): vlmcc_challenge_length;
+            EITHER_KIND(arbor, told_data, FLAG(BIT_ASSIST)): arbor_told_data;
+            EITHER_KIND(arbor, report, FLAG(BIT_MAY_SUPPRESS)): arbor_report_length;
+            EITHER_KIND(arbor, blocks, FLAG(BIT_MAY_SUPPRESS)): arbor_blocks_length;
             KIND(arbor, join, FLAG(BIT_MAY_SUPPRESS)): arbor_join_length;
             KIND(arbor, welcome, FLAG(BIT_MAY_SUPPRESS)): arbor_join_length;
             default: accept;
@@ -160,9 +160,7 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
 
     state mtcp_feedback_length {
         transition select(PACKET_VERSION, UDP_LENGTH, hdr.ipv4.total_length) {
-            (CANOPY_VERSION, MTCP_FEEDBACK_UDP_BYTES, MTCP_FEEDBACK_UDP_BYTES + IPV4_BYTES): mtcp_feedback;
-            (HEADED_VERSION, MTCP_FEEDBACK_UDP_BYTES + SEAL_BYTES + HOP_BYTES,
-             MTCP_FEEDBACK_UDP_BYTES + SEAL_BYTES + HOP_BYTES + IPV4_BYTES): mtcp_feedback;
+            EITHER_LENGTH(MTCP_FEEDBACK_UDP_BYTES, mtcp_feedback)
             default: accept;
         }
     }
@@ -222,12 +220,13 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.tfmcc_data);
         meta.assisted.kind = assisted_t.tfmcc_data;
+        meta.assisted.headed = VERSION_IS_HEADED(hdr.canopy.version);
         transition accept;
     }
 
     state tfmcc_report_length {
-        transition select(UDP_LENGTH, hdr.ipv4.total_length) {
-            (TFMCC_REPORT_UDP_BYTES, TFMCC_REPORT_UDP_BYTES + IPV4_BYTES): tfmcc_report;
+        transition select(PACKET_VERSION, UDP_LENGTH, hdr.ipv4.total_length) {
+            EITHER_LENGTH(TFMCC_REPORT_UDP_BYTES, tfmcc_report)
             default: accept;
         }
     }
@@ -239,7 +238,10 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         meta.assisted.kind = assisted_t.tfmcc_report;
         meta.assisted.session = hdr.canopy.session;
         meta.assisted.neighbour = hdr.ethernet.source;
-        transition accept;
+        transition select(hdr.canopy.version) {
+            HEADED_VERSION: hop;
+            default: accept;
+        }
     }
 
     state tfmcc_join_ack {
@@ -256,12 +258,13 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.vlmcc_data);
         meta.assisted.kind = assisted_t.vlmcc_data;
+        meta.assisted.headed = VERSION_IS_HEADED(hdr.canopy.version);
         transition accept;
     }
 
     state vlmcc_challenge_length {
-        transition select(UDP_LENGTH, hdr.ipv4.total_length) {
-            (VLMCC_CHALLENGE_UDP_BYTES, VLMCC_CHALLENGE_UDP_BYTES + IPV4_BYTES): vlmcc_challenge;
+        transition select(PACKET_VERSION, UDP_LENGTH, hdr.ipv4.total_length) {
+            EITHER_LENGTH(VLMCC_CHALLENGE_UDP_BYTES, vlmcc_challenge)
             default: accept;
         }
     }
@@ -271,7 +274,10 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.vlmcc_challenge);
         meta.assisted.kind = assisted_t.vlmcc_challenge;
-        transition accept;
+        transition select(hdr.canopy.version) {
+            HEADED_VERSION: hop;
+            default: accept;
+        }
     }
 
     state arbor_told_data {
@@ -279,12 +285,13 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.arbor_told_data);
         meta.assisted.kind = assisted_t.arbor_told_data;
+        meta.assisted.headed = VERSION_IS_HEADED(hdr.canopy.version);
         transition accept;
     }
 
     state arbor_report_length {
-        transition select(UDP_LENGTH, hdr.ipv4.total_length) {
-            (ARBOR_REPORT_UDP_BYTES, ARBOR_REPORT_UDP_BYTES + IPV4_BYTES): arbor_report;
+        transition select(PACKET_VERSION, UDP_LENGTH, hdr.ipv4.total_length) {
+            EITHER_LENGTH(ARBOR_REPORT_UDP_BYTES, arbor_report)
             default: accept;
         }
     }
@@ -294,12 +301,15 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.arbor_report);
         meta.assisted.kind = assisted_t.arbor_report;
-        transition accept;
+        transition select(hdr.canopy.version) {
+            HEADED_VERSION: hop;
+            default: accept;
+        }
     }
 
     state arbor_blocks_length {
-        transition select(UDP_LENGTH, hdr.ipv4.total_length) {
-            (ARBOR_BLOCKS_UDP_BYTES, ARBOR_BLOCKS_UDP_BYTES + IPV4_BYTES): arbor_blocks;
+        transition select(PACKET_VERSION, UDP_LENGTH, hdr.ipv4.total_length) {
+            EITHER_LENGTH(ARBOR_BLOCKS_UDP_BYTES, arbor_blocks)
             default: accept;
         }
     }
@@ -309,7 +319,10 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.arbor_blocks);
         meta.assisted.kind = assisted_t.arbor_blocks;
-        transition accept;
+        transition select(hdr.canopy.version) {
+            HEADED_VERSION: hop;
+            default: accept;
+        }
     }
 
     state arbor_join_length {

@@ -70,7 +70,7 @@ def arbor_examples() -> list[bytes]:
         arbor.encode_abort(7, Reason.INTERRUPTED),
         arbor.FIN.encode(MemberFin(7, False, True, Reason.NONE, 9)),
         arbor.FIN.encode(MemberFin(7, True, True, Reason.NONE, 9)),
-        arbor.encode_blocks(arbor.Blocks(7, 9, 5, 3, ((4, 2), (6, 1)), True)),
+        arbor.encode_blocks(arbor.Blocks(7, 9, 5, 3, ((4, 2), (6, 1)), may_suppress=True)),
     ]
 
 

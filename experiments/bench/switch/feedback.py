@@ -1,5 +1,6 @@
 """What merging costs: acknowledgments of MTCP and RLA from two children, of which the one that lags moves on with each
-packet, so that each makes the switch compute a summary and send it up. MTCP's also with tags to check and to make."""
+packet, so that each makes the switch compute a summary and send it up. And requests of Arbor's receivers, of which each
+asks for less than the one before, so that it passes. MTCP's and Arbor's also with tags to check and to make."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Address
@@ -17,13 +18,15 @@ from experiments.bench.switch.replication import (
 )
 from experiments.bench.switch.report import BenchError, Figure
 from experiments.bench.switch.workload import Entry, Workload, embedded_switch, ipv4_packet
+from hosts.protocols.arbor import packets as arbor
 from hosts.protocols.mtcp.packets import encode_data as encode_mtcp_data
 from hosts.protocols.mtcp.packets import encode_feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.protocols.rla.packets import Ack, Data, encode_ack
 from hosts.protocols.rla.packets import encode_data as encode_rla_data
+from hosts.security.hop import MESSAGE_BYTES
 from hosts.wire.header import HEADED_VERSION, SEAL_BYTES
-from hosts.wire.sealed import HOP, Hop
+from hosts.wire.sealed import HOP, TAG_BYTES, Hop
 
 MOST_NS = 3_000.0
 """A packet of feedback should take no longer."""
@@ -96,10 +99,16 @@ def _mtcp_ack(child: int, cumulative: int) -> bytes:
 
 
 def _sealed_ack(child: int, cumulative: int) -> bytes:
+    return _vouched(child, cumulative, _mtcp_ack(child, cumulative))
+
+
+def _vouched(child: int, cumulative: int, packet: bytes) -> bytes:
     """The child vouches for it; its end-to-end seal is nothing that a switch looks at."""
-    head = bytes([HEADED_VERSION]) + _mtcp_ack(child, cumulative)[1:]
+    head = bytes([HEADED_VERSION]) + packet[1:]
     ends = _host(child).packed + _host(SOURCE_PORT).packed + _UDP_PORT.to_bytes(2, "big") * 2
-    tag = canopy_engine.hop_tag(_HOP_KEY, cumulative.to_bytes(8, "big") + ends + head)
+    message = cumulative.to_bytes(8, "big") + ends + head
+    message = message.ljust(min(size for size in MESSAGE_BYTES if size >= len(message)), b"\0")
+    tag = canopy_engine.hop_tag(_HOP_KEY, message)
     return head + bytes(SEAL_BYTES) + HOP.pack(Hop(cumulative, tag))
 
 
@@ -111,6 +120,25 @@ def _rla_ack(child: int, cumulative: int) -> bytes:
     return encode_ack(Ack(_SESSION, False, True, False, cumulative, _WINDOW, 1, child, 1 << child, 0))
 
 
+def _arbor_data(seq: int) -> bytes:
+    return arbor.encode_told_data(arbor.Data(_SESSION, arbor.FLAG_ASSIST, seq, 1, 1, 1_000_000, 0, 0, 9, b"x" * 100))
+
+
+def _sealed_data(seq: int) -> bytes:
+    data, head = _arbor_data(seq), arbor.OPEN_HEADS[arbor.Type.TOLD_DATA].size
+    who, tag = bytes(SEAL_BYTES - TAG_BYTES), bytes(TAG_BYTES)
+    return bytes([HEADED_VERSION]) + data[1:head] + who + data[head:] + tag
+
+
+def _request(child: int, cumulative: int) -> bytes:
+    rate = 2 * _PACKETS if child == _LEADING else _PACKETS - cumulative
+    return arbor.encode_report(arbor.Report(_SESSION, child, 1, 1, rate, 1, 0, may_suppress=True))
+
+
+def _sealed_request(child: int, cumulative: int) -> bytes:
+    return _vouched(child, cumulative, _request(child, cumulative))
+
+
 def _nanoseconds(data: Callable[[int], bytes], ack: Callable[[int, int], bytes], backend: Backend) -> float:
     best = float("inf")
     frames = [_up(_LAGGING, ack(_LAGGING, number)) for number in range(2, _PACKETS)]
@@ -119,7 +147,7 @@ def _nanoseconds(data: Callable[[int], bytes], ack: Callable[[int, int], bytes],
         for start in range(0, len(frames) - _PART, _PART):
             result = canopy_engine.bench(switch, _LAGGING, frames[start : start + _PART], _PART)
             if result["packets_out"] != _PART:
-                raise BenchError(f"{result['packets_out']:.0f} summaries of {_PART} acknowledgments")
+                raise BenchError(f"{result['packets_out']:.0f} packets of {_PART} packets of feedback")
             best = min(best, result["seconds"] / _PART * 1e9)
     return best
 
@@ -137,15 +165,17 @@ def _begin(data: Callable[[int], bytes], ack: Callable[[int, int], bytes], backe
 
 
 def feedback(backend: Backend = "native") -> list[Figure]:
-    """Nanoseconds a packet of feedback that is merged."""
+    """Nanoseconds a packet of feedback that is merged, or passes."""
     how = " interpreted," if backend == "interpreter" else ""
     most = MOST_NS if backend == "native" else None
     kinds = (
-        ("MTCP's feedback", _mtcp_data, _mtcp_ack, most),
-        ("MTCP's sealed feedback", _mtcp_data, _sealed_ack, None),
-        ("RLA's feedback", _rla_data, _rla_ack, most),
+        ("MTCP's feedback,", "merged", _mtcp_data, _mtcp_ack, most),
+        ("MTCP's sealed feedback,", "merged", _mtcp_data, _sealed_ack, None),
+        ("RLA's feedback,", "merged", _rla_data, _rla_ack, most),
+        ("Arbor's requests,", "passed", _arbor_data, _request, most),
+        ("Arbor's sealed requests,", "passed", _sealed_data, _sealed_request, None),
     )
     return [
-        Figure(f"{name},{how} merged", _nanoseconds(data, ack, backend), "ns a packet", target, at_most=True)
-        for name, data, ack, target in kinds
+        Figure(f"{name}{how} {what}", _nanoseconds(data, ack, backend), "ns a packet", target, at_most=True)
+        for name, what, data, ack, target in kinds
     ]

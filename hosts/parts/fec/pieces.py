@@ -67,6 +67,10 @@ class BlockStatus(NamedTuple):
     needs: tuple[tuple[int, int], ...]
 
 
+NEED_BYTES: Final = 8
+"""Of one need in BLOCKS."""
+
+
 def blocks_format(protocol: int, kind: enum.IntEnum, make: Callable[..., S], *flags: Flag) -> Format[S]:
     """The BLOCKS of a protocol, whose type for it is `kind`. `make`: a BlockStatus, or one that has `flags`, too."""
     need = Layout(  # each protocol's own, for dissectors tell them apart

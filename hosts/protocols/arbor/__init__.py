@@ -9,7 +9,7 @@ from hosts.protocols.arbor.deadline_sender import DeadlineSender
 from hosts.protocols.arbor.file_receiver import ArborFileReceiver
 from hosts.protocols.arbor.file_sender import ArborFileSender
 from hosts.protocols.arbor.options import ArborOptions
-from hosts.protocols.arbor.packets import NUMBER, PACKETS, Type
+from hosts.protocols.arbor.packets import NUMBER, OPEN_HEADS, PACKETS, Type
 from hosts.protocols.arbor.receiver import ArborReceiver
 from hosts.protocols.arbor.sender import ArborSender
 from hosts.protocols.arbor.simulcast_receiver import SimulcastReceiver
@@ -59,4 +59,5 @@ PROTOCOL = Protocol(
     feedback_types=frozenset({Type.REPORT, Type.JOIN, Type.LEAVE, Type.BLOCKS}),
     carries_realtime=True,
     count_groups=count_groups,
+    open_heads=OPEN_HEADS,
 )

@@ -13,6 +13,7 @@ from hosts.protocols.arbor.lacking import OPEN_BLOCKS, WORD_BLOCKS, Lacking, spr
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import FIN, FLAG_ASSIST, FLAG_FILE, AnyData, Blocks, Packet, Welcome, encode_blocks
 from hosts.protocols.arbor.receiver import ArborReceiver
+from hosts.protocols.arbor.twins import twins
 from hosts.wire.farewell import FIN_TRIES, Abort, MemberFin
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
@@ -30,6 +31,7 @@ class ArborFileReceiver(ArborReceiver):
         self._of_file = FLAG_FILE
         self._blocks = IncomingBlocks(options.payload_bytes, OPEN_BLOCKS)
         self._lacking = Lacking(rng, options.challenges_per_rtt)
+        self._repair_twins = twins(options, Blocks)
         self._status_at = inf
         self._spoke_at = -inf
         self._speaks_from = WORD_BLOCKS  # blocks, before its turn
@@ -44,7 +46,7 @@ class ArborFileReceiver(ArborReceiver):
         # On a fast link the sender would have no block left to send before the turn comes.
         is_much = self._blocks.free >= self._speaks_from
         if is_much and self.state == "member" and now >= self._spoke_at + spread_s(self._receivers, self._round_trip):
-            return [self._status(self._blocks.needs(), now)]
+            return self._status(self._blocks.needs(), now)
         return ()
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
@@ -161,7 +163,7 @@ class ArborFileReceiver(ArborReceiver):
             self._go_on(self._last, now, effects)
         return effects
 
-    def _status(self, needs: list[tuple[int, int]], now: float, *, may_suppress: bool = False) -> Send:
+    def _status(self, needs: list[tuple[int, int]], now: float, *, may_suppress: bool = False) -> list[Send]:
         assert self.sender is not None
         if not may_suppress:
             self._status_at = now + self._turn_s * self._rng.uniform(0.75, 1)
@@ -169,8 +171,9 @@ class ArborFileReceiver(ArborReceiver):
         free = self._blocks.free
         self._spoke_at = now
         self._speaks_from = free + int(WORD_BLOCKS * self._rng.uniform(0.5, 1))
-        status = Blocks(self.number or 0, self.id, self.gaps.highest, free, tuple(needs), may_suppress)
-        return Send(encode_blocks(status), self.sender)
+        status = Blocks(self.number or 0, self.id, self.gaps.highest, free, tuple(needs), may_suppress=may_suppress)
+        said = self._repair_twins.request(status, now) if may_suppress else [status]
+        return [Send(encode_blocks(one), self.sender) for one in said]
 
     # --- timers
 
@@ -187,13 +190,15 @@ class ArborFileReceiver(ArborReceiver):
             return [*effects, *self._repeat_fin(now)]
         if now >= self._lacking.at:
             needs = self._blocks.needs()
+            if not needs:
+                self._repair_twins.answered()
             packet = self._last
             if packet is not None and self._lacking.due(needs, self._others(packet), self._round_trip, now):
                 # Switches compare what is lacking of one block.
                 may_suppress = len(needs) == 1 and packet.flags & FLAG_ASSIST > 0
-                effects.append(self._status(needs, now, may_suppress=may_suppress))
+                effects += self._status(needs, now, may_suppress=may_suppress)
         if now >= self._status_at:
-            effects.append(self._status(self._blocks.needs(), now))
+            effects += self._status(self._blocks.needs(), now)
         return effects
 
     def _fin(self, complete: bool, reason: Reason) -> Send:

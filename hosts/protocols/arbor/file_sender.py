@@ -16,6 +16,7 @@ from hosts.protocols.arbor.lacking import OPEN_BLOCKS, turn_s
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import FIN, FLAG_FILE, Blocks, Packet, Report
 from hosts.protocols.arbor.sender import HEARTBEAT_S, ArborSender
+from hosts.protocols.arbor.twins import audited
 from hosts.wire.farewell import MemberFin
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
@@ -92,8 +93,12 @@ class ArborFileSender(FileSender, ArborSender):
         if member is None or self.state != "sending":
             return ()
         self.counters["block_reports"] += 1
+        effects: list[Effect] = []
+        if len(status.needs) == 1:
+            ((block, packets),) = status.needs
+            effects = audited(self._audit, status, "repairs", block, -packets, source, self.going.srtt or 0.0, now)
         self._file.told(member, status.delivered, status.needs, extend(status.seq, self.seq), now)
-        return self.blocks.take_work() or self._transmit(now)
+        return [*effects, *(self.blocks.take_work() or self._transmit(now))]
 
     _kind = FLAG_FILE
 

@@ -47,11 +47,6 @@ def again_s(receivers: int, rtt: float) -> float:
     return receivers * rtt / AGAIN_PER_RTT
 
 
-def is_answered_on_the_way(packet: AnyData) -> bool:
-    """Whether a switch may answer a JOIN: not of a file, whose sender must know each of its receivers."""
-    return packet.flags & (FLAG_SUPPRESSED | FLAG_FILE) == FLAG_SUPPRESSED
-
-
 class Joining:
     """One receiver's JOINs. Times are in seconds on its clock."""
 
@@ -61,6 +56,7 @@ class Joining:
         "_heard_at",
         "_hurries_at",
         "_interval_s",
+        "_is_sealed",
         "_per_rtt",
         "_place",
         "_rng",
@@ -80,12 +76,18 @@ class Joining:
         self._rng = rng
         self._spread_s = options.join_spread_s
         self._interval_s = options.join_interval_s
+        self._is_sealed = options.sample_s > 0
         self._per_rtt = options.challenges_per_rtt
         self._gap = 0.0  # to the next one, before chance
         self._heard_at = 0.0
         self._place: float | None = None  # among all that join, 0..1
         self._counted_at = -inf
         self._hurries_at = inf
+
+    def _is_answered_on_the_way(self, packet: AnyData) -> bool:
+        """Whether a switch may answer a JOIN: not of a file, whose sender must know each of its receivers, and not
+        where packets are sealed, for nobody vouches for the clock that it tells."""
+        return not self._is_sealed and packet.flags & (FLAG_SUPPRESSED | FLAG_FILE) == FLAG_SUPPRESSED
 
     def heard(self, packet: AnyData, now: float) -> None:
         """The session's first packet."""
@@ -95,7 +97,7 @@ class Joining:
     def waits(self, packet: AnyData) -> None:
         """A packet came before the first JOIN."""
         spread = self._spread_s if packet.receivers > 1 else 0.0
-        if packet.flags & FLAG_GATHERING and not is_answered_on_the_way(packet):
+        if packet.flags & FLAG_GATHERING and not self._is_answered_on_the_way(packet):
             spread = max(spread, packet.receivers * _loop(packet) / FIRST_PER_RTT)
         if spread and self._place is None:
             self._place = self._rng.random()
@@ -111,7 +113,7 @@ class Joining:
     def asks(self, packet: AnyData, is_known: bool, now: float) -> None:
         """It joins now, with its rtt known or not."""
         if not self._gap:
-            self._gap = SWITCH_RETRY_S if is_answered_on_the_way(packet) else FIRST_RETRY_S
+            self._gap = SWITCH_RETRY_S if self._is_answered_on_the_way(packet) else FIRST_RETRY_S
         if self.asked_us is None:
             self.asked_us = int(now * 1e6)
         self.counts = now >= self._counted_at + COUNTED * self._interval_s
@@ -122,7 +124,7 @@ class Joining:
     def packet(self, receiver: int, packet: AnyData, came_at: float, now: float) -> Join:
         """What it asks with, after a packet that came when `came_at` says."""
         waited_us = max(0, int((now - came_at) * 1e6))
-        may_suppress = is_answered_on_the_way(packet)
+        may_suppress = self._is_answered_on_the_way(packet)
         compensated_us = packet.send_time_us + waited_us
         return Join(packet.session, receiver, int(now * 1e6), compensated_us, int(self.counts), may_suppress)
 
@@ -133,7 +135,7 @@ class Joining:
             self._counted_at = at
         self._gap = SECOND_JOIN_S if is_first else 2 * self._gap
         gap = min(self._gap, self._interval_s)
-        if not is_answered_on_the_way(packet):
+        if not self._is_answered_on_the_way(packet):
             gap = max(gap, again_s(packet.receivers, rtt))
         # Not all in the rhythm in which they joined.
         self.at = at + gap * self._rng.uniform(0.75, 1)

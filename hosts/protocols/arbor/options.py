@@ -39,6 +39,9 @@ class ArborOptions:
     rung_step: float = at_least(4 / 3, 1.1, below=10.0, unit="times")  # of one rung's bound to the next one's (ours)
     # switch: switches on the way may suppress what others have said, and tell of their queues (ours).
     assist: str = one_of("none", "switch")
+    # With `assist`: a receiver says a request twice so often, so that a switch that drops too much is found
+    # (parts/twins.py). 0: never; where packets are sealed, once a second (ours).
+    sample_s: float = seconds(0.0, or_zero=True)
     silence_s: float = seconds(30.0)  # a receiver gives a silent sender up after this (ours)
 
     def __post_init__(self) -> None:

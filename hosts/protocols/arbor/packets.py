@@ -12,7 +12,7 @@ import enum
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
-from hosts.parts.fec.pieces import blocks_format, first_needs
+from hosts.parts.fec.pieces import NEED_BYTES, blocks_format, first_needs
 from hosts.parts.runs import framing
 from hosts.wire.checks import DataReader, check_size, read_header
 from hosts.wire.farewell import Abort, Leave, MemberFin, abort_encoder, abort_format, leave_format, member_fin_format
@@ -20,6 +20,7 @@ from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.wire.reason import Reason
+from hosts.wire.sealed import OpenHead, end_of
 from hosts.wire.units import MAX_U16, MAX_U32, MAX_U64
 
 NUMBER: Final = 6
@@ -51,12 +52,14 @@ FLAG_REPAIRED: Final = 0x40
 FLAG_GATHERING: Final = 0x80
 FLAG_SLOW_START: Final = 0x01
 FLAG_SCALABLE: Final = 0x02
+FLAG_TWIN: Final = 0x04
 FLAG_MAY_SUPPRESS: Final = 0x20
-"""Of REPORT; the last one of BLOCKS, JOIN and WELCOME, too."""
+"""Of REPORT; the last two of BLOCKS, the last one of JOIN and WELCOME, too."""
 
 NO_RECEIVER: Final = 0
 
 _MAY_SUPPRESS: Final = Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may judge it; DATA has `assist`")
+_TWIN: Final = Flag("twin", FLAG_TWIN, "said just before, too, so that a switch may judge it")
 _MAY_ANSWER: Final = Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may answer it, or learns from the answer")
 _RECEIVER: Final = Number("receiver", 32, "receiver id", least=1)
 
@@ -145,6 +148,7 @@ class Report(NamedTuple):
     time_comp_us: int
     slow_start: bool = False
     scalable: bool = False
+    twin: bool = False
     may_suppress: bool = False
 
 
@@ -161,6 +165,7 @@ REPORT: Final = Format(
     flags=(
         Flag("slow_start", FLAG_SLOW_START, "its window doubles in a round trip"),
         Flag("scalable", FLAG_SCALABLE, "a queue that is kept short by marks limits it: bursts would be marked"),
+        _TWIN,
         _MAY_SUPPRESS,
     ),
 )
@@ -230,10 +235,20 @@ class Blocks(NamedTuple):
     seq: int
     delivered: int
     needs: tuple[tuple[int, int], ...]
+    twin: bool = False
     may_suppress: bool = False
 
 
-BLOCKS: Final = blocks_format(NUMBER, Type.BLOCKS, Blocks, _MAY_SUPPRESS)
+BLOCKS: Final = blocks_format(NUMBER, Type.BLOCKS, Blocks, _TWIN, _MAY_SUPPRESS)
+JUDGED_BLOCKS_BYTES: Final = BLOCKS.size + NEED_BYTES
+"""What switches judge has one need."""
+
+OPEN_HEADS: Final = {
+    int(Type.TOLD_DATA): OpenHead(end_of(TOLD_DATA, "hops"), flags=FLAG_ASSIST, told=FLAG_SUPPRESSED),
+    int(Type.REPORT): OpenHead(REPORT.size, flags=FLAG_MAY_SUPPRESS, is_vouched=True),
+    int(Type.BLOCKS): OpenHead(JUDGED_BLOCKS_BYTES, flags=FLAG_MAY_SUPPRESS, is_vouched=True),
+}
+"""What p4src/assist/arbor reads."""
 
 PACKETS: Final = (DATA, REPORT, JOIN, WELCOME, LEAVE, ABORT, FIN, BLOCKS, TOLD_DATA)
 AnyData: TypeAlias = Data | ToldData
@@ -300,12 +315,12 @@ def _head(data: Data, size: int, struct: Struct, kind: Type, told: tuple[int, ..
 
 def encode_report(report: Report) -> bytes:
     """A REPORT. `seq` is taken modulo 2^32. A sender's clock may show anything: the time is cut."""
-    session, receiver, cwnd, rtt_us, rate, seq, time_comp_us, slow_start, scalable, may_suppress = report
+    session, receiver, cwnd, rtt_us, rate, seq, time_comp_us, slow_start, scalable, twin, may_suppress = report
     return _REPORT.pack(
         VERSION,
         NUMBER,
         Type.REPORT,
-        FLAG_SLOW_START * slow_start | FLAG_SCALABLE * scalable | FLAG_MAY_SUPPRESS * may_suppress,
+        FLAG_SLOW_START * slow_start | FLAG_SCALABLE * scalable | FLAG_TWIN * twin | FLAG_MAY_SUPPRESS * may_suppress,
         session,
         receiver,
         cwnd,
@@ -334,7 +349,7 @@ def parse(data: bytes) -> Packet:
         return _parse_told_data(data)
     if kind == Type.REPORT:
         check_size(len(data), _REPORT.size)
-        said = tuple(bool(flags & flag) for flag in (FLAG_SLOW_START, FLAG_SCALABLE, FLAG_MAY_SUPPRESS))
+        said = tuple(bool(flags & flag) for flag in (FLAG_SLOW_START, FLAG_SCALABLE, FLAG_TWIN, FLAG_MAY_SUPPRESS))
         report = Report._make((*_REPORT.unpack(data)[4:], *said))
         if 0 in report[1:4]:
             raise PacketError("value")

@@ -41,6 +41,7 @@ from hosts.protocols.arbor.packets import (
     parse_data,
     parse_told_data,
 )
+from hosts.protocols.arbor.twins import twins
 from hosts.protocols.arbor.window import Arrival, EmulatedWindow
 from hosts.wire.farewell import Abort, Leave
 from hosts.wire.header import CE, SESSION_MAX
@@ -90,6 +91,7 @@ class ArborReceiver(RealtimeReceiver):
         self._reported_at = -inf
         self._joining = Joining(options, rng)
         self._wait = Wait()
+        self._twins = twins(options, Report)
 
     # --- the application's side
 
@@ -308,12 +310,16 @@ class ArborReceiver(RealtimeReceiver):
         if at_once or self._unreported * share >= cwnd or (now - self._reported_at) * share >= self.rtt:
             self._unreported = 0
             self._reported_at = now
-            effects.append(self._report(cwnd, now))
+            report = self._report(cwnd, now)
+            if self._last is not None and self._last.flags & FLAG_ASSIST:
+                effects += self._send(self._twins.checks(report._replace(may_suppress=True), now))
+            effects += self._send([report])
 
     def _challenge_as_due(self, packet: AnyData, rate: float, now: float, effects: list[Effect]) -> None:
         wanted = self._wanted(packet, rate)
         if wanted is None:
             self._wait.end()
+            self._twins.answered()
         elif self._wait.at == inf:
             # What has just cut this window may have cut the one that the sender goes by: that is seen a round trip
             # later. And where many want less at once, some say so, and the others hear of it; or a switch sees to it.
@@ -323,7 +329,8 @@ class ArborReceiver(RealtimeReceiver):
             self.counters["challenges"] += 1
             # Again only when an answer would have come.
             self._wait.begin(HEARD_RTTS, self._loop(packet), now)
-            effects.append(self._report(wanted, now, may_suppress=packet.flags & FLAG_ASSIST > 0))
+            request = self._report(wanted, now, may_suppress=packet.flags & FLAG_ASSIST > 0)
+            effects += self._send(self._twins.request(request, now))
 
     def _others(self, packet: AnyData) -> int:
         """How many must not all speak at once."""
@@ -341,23 +348,17 @@ class ArborReceiver(RealtimeReceiver):
         less = LESS * window_at(self.rtt, most, packet.rtt_us * _MICRO)
         return window.standing if window.level.likely(window.cwnd) < less else None
 
-    def _report(self, cwnd: float, now: float, *, may_suppress: bool = False) -> Send:
-        assert self.sender is not None
+    def _report(self, cwnd: float, now: float, *, may_suppress: bool = False) -> Report:
         assert self._last is not None
         waited_us = max(0, int((now - self._last_at) * 1e6))
-        report = Report(
-            self.number or 0,
-            self.id,
-            to_units(cwnd, 1),
-            to_us(self.rtt, 1),
-            to_units(cwnd / self.rtt) if self.rtt else 0,
-            self.gaps.highest,
-            self._last.send_time_us + waited_us,
-            self.window.slow_start,
-            self.window.scalable,
-            may_suppress,
-        )
-        return Send(encode_report(report), self.sender)
+        who = (self.number or 0, self.id, to_units(cwnd, 1), to_us(self.rtt, 1))
+        rate = to_units(cwnd / self.rtt) if self.rtt else 0
+        window, time_us = self.window, self._last.send_time_us + waited_us
+        return Report(*who, rate, self.gaps.highest, time_us, window.slow_start, window.scalable, False, may_suppress)
+
+    def _send(self, reports: Sequence[Report]) -> list[Send]:
+        assert self.sender is not None
+        return [Send(encode_report(report), self.sender) for report in reports]
 
     def _join(self, now: float) -> Send:
         assert self.sender is not None

@@ -5,11 +5,21 @@ from collections.abc import Sequence
 from math import inf
 from typing import Final
 
-from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, PeerDropped, Sample, Send, SessionStarted
+from hosts.endpoint import (
+    Address,
+    CongestionSignal,
+    Datagram,
+    Effect,
+    PeerDropped,
+    Sample,
+    Send,
+    SessionStarted,
+)
 from hosts.parts.least_rate import LeastRate
 from hosts.parts.members import Members
 from hosts.parts.rate_limit import RateLimit
 from hosts.parts.realtime import LATE_S, RealtimeSender
+from hosts.parts.twins import Audit
 from hosts.protocol import Session
 from hosts.protocols.arbor.going import Going, Limiting
 from hosts.protocols.arbor.joining import Crowd, Gathering, again_s
@@ -36,6 +46,7 @@ from hosts.protocols.arbor.packets import (
     encode_told_run,
     parse,
 )
+from hosts.protocols.arbor.twins import audited
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Leave
 from hosts.wire.header import ECT_1
@@ -69,6 +80,7 @@ class ArborSender(RealtimeSender):
         self._lacking_since: float | None = None  # a packet could leave, and the application has none
         self._heartbeat_s = HEARTBEAT_S
         self._assist = FLAG_ASSIST if options.assist == "switch" else 0
+        self._audit = Audit()
         self._starved = False  # something else than the window has limited the rate since the last report
         self._least = LeastRate(options.least_rate_bps, options.least_rate_s)
         self._sent_away: set[Address] = set()
@@ -131,7 +143,7 @@ class ArborSender(RealtimeSender):
         counters["feedback_packets"] += 1
         cwnd = min(report.cwnd / UNIT, float(self.options.max_window))
         limiting = going.limiting
-        effects: list[Effect] = []
+        effects = audited(self._audit, report, "rate", 0, report.rate, source, going.srtt or 0.0, now)
         if limiting is not None and limiting.receiver == report.receiver:
             counters["acks"] += 1
             if cwnd < going.cwnd:
@@ -281,7 +293,10 @@ class ArborSender(RealtimeSender):
             self._starved |= now - self._lacking_since > LATE_S
             self._lacking_since = None
         flags = (
-            kind | self._assist | (FLAG_STARVED if self._starved else 0) | (FLAG_RESTARTING if going.restarting else 0)
+            kind
+            | (0 if self._audit.misquoted else self._assist)
+            | (FLAG_STARVED if self._starved else 0)
+            | (FLAG_RESTARTING if going.restarting else 0)
         )
         limiting = going.limiting
         receivers = self._receivers
@@ -372,4 +387,5 @@ class ArborSender(RealtimeSender):
             "udp_bytes": counters["udp_bytes"],
             "data_packets": counters["data_packets"],
             "feedback_packets": counters["feedback_packets"],
+            **self._audit.row,
         }

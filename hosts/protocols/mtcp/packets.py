@@ -183,7 +183,7 @@ FEEDBACK: Final = Format(
 )
 
 _FEEDBACK_HEAD: Final = OpenHead(
-    FEEDBACK.size, flags=FLAG_MERGE, merged=FLAG_MERGED, changed=bytes_of(FEEDBACK, "repeats")
+    FEEDBACK.size, flags=FLAG_MERGE, is_vouched=True, merged=FLAG_MERGED, changed=(bytes_of(FEEDBACK, "repeats"),)
 )
 OPEN_HEADS: Final = {
     int(Type.DATA): OpenHead(end_of(DATA, "seq")),

@@ -10,6 +10,7 @@ from hosts.protocols.tfmcc.file_sender import TfmccFileSender
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import NUMBER, PACKETS, Type
 from hosts.protocols.tfmcc.receiver import TfmccReceiver
+from hosts.protocols.tfmcc.sealed import OPEN_HEADS
 from hosts.protocols.tfmcc.sender import TfmccSender
 from hosts.wire.offers import offers
 
@@ -33,4 +34,5 @@ PROTOCOL = Protocol(
     make_receiver,
     feedback_types=frozenset({Type.REPORT, Type.BLOCKS}),
     carries_realtime=True,
+    open_heads=OPEN_HEADS,
 )

@@ -54,6 +54,9 @@ class TfmccOptions:
     drop_after_s: float = seconds(30.0)
     silence_s: float = seconds(30.0)  # a receiver gives a silent sender up after this (ours)
     assist: str = one_of("none", "switch")  # switch: switches on the way may suppress reports (ours)
+    # With `assist`: a receiver says a report twice so often, so that a switch that drops too much is found
+    # (parts/twins.py). 0: never; where packets are sealed, once a second (ours).
+    sample_s: float = seconds(0.0, or_zero=True)
 
     def __post_init__(self) -> None:
         check(self)

@@ -57,6 +57,7 @@ FLAG_FROM_CLR: Final = 0x08
 FLAG_FIRST_LOSS: Final = 0x10
 FLAG_MAY_SUPPRESS: Final = 0x20
 FLAG_ANSWER: Final = 0x40
+FLAG_TWIN: Final = 0x80
 
 NO_RECEIVER: Final = 0
 LOSS_UNIT: Final = 65535
@@ -191,6 +192,7 @@ REPORT: Final = Format(
         Flag("first_loss", FLAG_FIRST_LOSS, "the first report of a loss by this receiver"),
         Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may judge it; DATA has `assist`"),
         Flag("answer", FLAG_ANSWER, "a switch sends it back to its receiver, which asked for a round trip time"),
+        Flag("twin", FLAG_TWIN, "said just before, too, so that a switch may judge it"),
     ),
 )
 
@@ -353,10 +355,8 @@ def encode_announce(session: int, time_us: int) -> bytes:
 encode_join: Final = JOIN.encode
 """A JOIN."""
 
-
 encode_join_ack: Final = JOIN_ACK.encode
 """A JOIN_ACK; Reason.NONE admits."""
-
 
 encode_fin: Final = FIN.encode
 """A FIN, or the FIN_ACK to one."""

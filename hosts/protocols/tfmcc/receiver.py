@@ -29,6 +29,7 @@ from hosts.protocols.tfmcc.packets import (
 from hosts.protocols.tfmcc.path import MICRO, Path
 from hosts.protocols.tfmcc.rate_float import decode_rtt
 from hosts.protocols.tfmcc.reporting import Reporting
+from hosts.protocols.tfmcc.sealed import said, twins
 from hosts.wire.farewell import Abort
 from hosts.wire.header import CE, SESSION_MAX
 from hosts.wire.reason import Reason
@@ -45,6 +46,7 @@ class TfmccReceiver(RealtimeReceiver):
         self.path = Path(options)
         self.reporting = Reporting(self.path, options, self.id, rng)
         self._jump = Jump()
+        self._twins = twins(options)
         self._delivers = session.deliver
 
     # --- the application's side
@@ -53,7 +55,7 @@ class TfmccReceiver(RealtimeReceiver):
         if self.closed:
             return ()
         leave = self.reporting.leave(now)
-        told = [] if leave is None else [self._to_sender(leave)] * LEAVE_COPIES
+        told = [] if leave is None else self._to_sender(leave, now) * LEAVE_COPIES
         return [*told, *self._end(False, reason)]
 
     @property
@@ -191,7 +193,7 @@ class TfmccReceiver(RealtimeReceiver):
         join = Join(packet.session, self.id, packet.time_us, held_us, int(now * 1e6))
         effects = [Send(encode_join(join), self.sender)]
         report = self.reporting.again(now)
-        return effects if report is None else [*effects, self._to_sender(report)]
+        return effects if report is None else [*effects, *self._to_sender(report, now)]
 
     def _answered(self, packet: Report, at: float, now: float) -> Sequence[Effect]:
         """A switch knows how far it is to the sender, and has sent our report back: so we have a round trip time."""
@@ -203,12 +205,14 @@ class TfmccReceiver(RealtimeReceiver):
         # What it is to be compared with is the last packet's way here.
         path.answered(instant, path.last_at, path.last.send_time_us * MICRO)
         report = self.reporting.measured(now)
-        return () if report is None else (self._to_sender(report),)
+        return () if report is None else self._to_sender(report, now)
 
     def _newest(self, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
         """What a packet says of the session, which is news only when no later one has arrived."""
         path = self.path
         previous = path.last
+        if previous is not None and packet.round != previous.round:
+            self._twins.answered()
         path.note(packet, at)
         is_clr = packet.clr == self.id
         first_rtt = False
@@ -221,11 +225,11 @@ class TfmccReceiver(RealtimeReceiver):
             path.round_trip.adjust(at, packet.send_time_us * MICRO)
         report = self.reporting.heard(packet, previous, now, first_rtt=first_rtt) or self.reporting.ask(packet, now)
         if report is not None:
-            effects.append(self._to_sender(report))
+            effects += self._to_sender(report, now)
 
-    def _to_sender(self, report: Report) -> Send:
+    def _to_sender(self, report: Report, now: float) -> list[Send]:
         assert self.sender is not None
-        return Send(encode_report(report), self.sender)
+        return [Send(encode_report(one), self.sender) for one in said(self._twins, report, now)]
 
     # --- timers
 
@@ -245,7 +249,7 @@ class TfmccReceiver(RealtimeReceiver):
             return over
         report = self.reporting.fire(now)
         if report is not None:
-            return (self._to_sender(report),)
+            return self._to_sender(report, now)
         if now >= self._heard_at + self.options.silence_s:
             return self._end(False, f"the sender was silent for {self.options.silence_s:g} s")
         return ()

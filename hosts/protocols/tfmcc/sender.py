@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from hosts.endpoint import Address, Datagram, Effect, Sample, Send, SessionStarted
 from hosts.parts.realtime import LATE_S, RealtimeSender
+from hosts.parts.twins import Audit
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.judge import STRANGER, ReportJudge
 from hosts.protocols.tfmcc.options import TfmccOptions
@@ -33,6 +34,7 @@ from hosts.protocols.tfmcc.packets import (
 )
 from hosts.protocols.tfmcc.rate_float import NO_RATE, encode_rate, encode_rtt
 from hosts.protocols.tfmcc.report import sender_sample
+from hosts.protocols.tfmcc.sealed import audited
 from hosts.protocols.tfmcc.steering import Steering
 from hosts.wire.checks import read_packet
 from hosts.wire.header import ECT_0, NOT_ECT
@@ -58,6 +60,8 @@ class TfmccSender(RealtimeSender):
         self._paced_bytes = 0
         self._told_rate = 0.0  # by the last packet
         self._heartbeat_s = HEARTBEAT_S
+        self.audit = Audit()
+        """Of its switches."""
         self._assisted = options.assist == "switch"
         self._ecn = ECT_0 if options.rules == "today" else NOT_ECT
 
@@ -70,7 +74,7 @@ class TfmccSender(RealtimeSender):
         )
 
     def sample(self, *, now: float) -> Sample:
-        return sender_sample(self, self.steering, now)
+        return {**sender_sample(self, self.steering, now), **self.audit.row}
 
     def _abort(self, reason: Reason) -> bytes:
         return encode_abort(self.number, reason)
@@ -104,7 +108,8 @@ class TfmccSender(RealtimeSender):
         if packet.flags & FLAG_LEAVE:
             self._left(packet.receiver, now)
             return ()
-        effects: list[Effect] = []
+        effects = audited(self.audit, packet, datagram.source, self.steering.feedback_delay(now), now)
+        self._assisted &= not self.audit.misquoted
         self.steering.hear(packet, datagram.source, at, now, effects)
         return effects
 

@@ -3,7 +3,7 @@ Single-Layer Multicast Congestion Control Protocol for Multimedia Streaming" (20
 
 from hosts.protocol import Protocol
 from hosts.protocols.vlmcc.options import VlmccOptions
-from hosts.protocols.vlmcc.packets import NUMBER, PACKETS, Type
+from hosts.protocols.vlmcc.packets import NUMBER, OPEN_HEADS, PACKETS, Type
 from hosts.protocols.vlmcc.receiver import VlmccReceiver
 from hosts.protocols.vlmcc.sender import VlmccSender
 
@@ -17,4 +17,5 @@ PROTOCOL = Protocol(
     feedback_types=frozenset({Type.ACK, Type.REPORT, Type.CHALLENGE, Type.START_REQUEST, Type.LEAVE}),
     carries_realtime=True,
     carries_files=False,
+    open_heads=OPEN_HEADS,
 )

@@ -18,6 +18,7 @@ from hosts.wire.farewell import Abort, Leave, abort_encoder, abort_format, leave
 from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.wire.sealed import OpenHead, end_of
 from hosts.wire.units import MAX_U16, MAX_U32, MAX_U64
 
 NUMBER: Final = 5
@@ -46,6 +47,7 @@ FLAG_SUPPRESSED: Final = 0x20
 FLAG_MAY_SUPPRESS: Final = 0x20
 """Of CHALLENGE."""
 FLAG_BESIDE_OTHERS: Final = 0x40
+FLAG_TWIN: Final = 0x01
 """Of DATA and CHALLENGE."""
 
 NO_RECEIVER: Final = 0
@@ -162,6 +164,7 @@ class Challenge(NamedTuple):
     time_comp_us: int
     may_suppress: bool = False
     beside_others: bool = False
+    twin: bool = False
 
 
 CHALLENGE: Final = Format(
@@ -178,6 +181,7 @@ CHALLENGE: Final = Format(
     flags=(
         Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may judge it; DATA has `assist`"),
         Flag("beside_others", FLAG_BESIDE_OTHERS, "somebody else fills its queue (`rules: adaptive`)"),
+        Flag("twin", FLAG_TWIN, "said just before, too, so that a switch may judge it"),
     ),
 )
 
@@ -231,6 +235,12 @@ START: Final = Format(
 
 LEAVE: Final = leave_format(NUMBER, Type.LEAVE)
 ABORT: Final = abort_format(NUMBER, Type.ABORT)
+
+OPEN_HEADS: Final = {
+    int(Type.DATA): OpenHead(end_of(DATA, "leader"), flags=FLAG_ASSIST, told=FLAG_SUPPRESSED),
+    int(Type.CHALLENGE): OpenHead(CHALLENGE.size, flags=FLAG_MAY_SUPPRESS, is_vouched=True),
+}
+"""What p4src/assist/vlmcc reads."""
 
 PACKETS: Final = (DATA, ACK, CHALLENGE, START_REQUEST, START, LEAVE, ABORT, REPORT)
 Packet: TypeAlias = Data | Ack | Challenge | StartRequest | Start | Leave | Abort | Report
@@ -301,12 +311,12 @@ def encode_report(report: Report) -> bytes:
 
 def encode_challenge(challenge: Challenge) -> bytes:
     """A CHALLENGE. `seq` and the time as in an ACK."""
-    session, receiver, rate, cwnd, rtt_us, base_rtt_us, seq, time_comp_us, may_suppress, beside = challenge
+    session, receiver, rate, cwnd, rtt_us, base_rtt_us, seq, time_comp_us, may_suppress, beside, twin = challenge
     return _CHALLENGE.pack(
         VERSION,
         NUMBER,
         Type.CHALLENGE,
-        FLAG_MAY_SUPPRESS * may_suppress | FLAG_BESIDE_OTHERS * beside,
+        FLAG_MAY_SUPPRESS * may_suppress | FLAG_BESIDE_OTHERS * beside | FLAG_TWIN * twin,
         session,
         receiver,
         rate,
@@ -353,7 +363,7 @@ def parse(data: bytes) -> Packet:
         return report
     if kind == Type.CHALLENGE:
         check_size(len(data), _CHALLENGE.size)
-        told = bool(flags & FLAG_MAY_SUPPRESS), bool(flags & FLAG_BESIDE_OTHERS)
+        told = (bool(flags & flag) for flag in (FLAG_MAY_SUPPRESS, FLAG_BESIDE_OTHERS, FLAG_TWIN))
         challenge = Challenge._make((*_CHALLENGE.unpack(data)[4:], *told))
         if 0 in challenge[1:6]:
             raise PacketError("value")

@@ -10,6 +10,7 @@ from hosts.parts.jump import Jump
 from hosts.parts.path import Path
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.parts.spread import Wait, spread_rtts
+from hosts.parts.twins import Twins
 from hosts.protocol import Session
 from hosts.protocols.vlmcc.acknowledging import Arrivals
 from hosts.protocols.vlmcc.adaptive_following import AdaptiveFollowing
@@ -78,6 +79,7 @@ class VlmccReceiver(RealtimeReceiver):
         self._asked_us: int | None = None  # the START_REQUEST that is not answered yet
         self._wait = Wait()
         self._rounds_too_slow = 0
+        self._twins = Twins(options.sample_s if options.assist == "switch" else 0.0, _twin)
         self._packet_bits = options.packet_bytes * 8
 
     def _begin(self) -> None:
@@ -226,6 +228,8 @@ class VlmccReceiver(RealtimeReceiver):
             if path.may_be_longer:
                 self._ask_again(packet, now)
             self._judge(packet, now, effects)
+        if self.leads and following.rate and packet.flags & (FLAG_ASSIST | FLAG_SETTLING) == FLAG_ASSIST:
+            effects += self._send(self._twins.checks(self._challenge_now(packet, now), now))
 
     # --- as leader
 
@@ -254,6 +258,8 @@ class VlmccReceiver(RealtimeReceiver):
             return
         self._rounds_too_slow = 0
         wants = following.should_lead or self._is_vacant(packet)
+        if not wants:
+            self._twins.answered()
         if wants and self._wait.at == inf and not packet.flags & FLAG_SETTLING:
             # Where a switch lets one of many through, nobody need be patient.
             others = 0 if packet.flags & FLAG_SUPPRESSED else packet.receivers
@@ -268,15 +274,23 @@ class VlmccReceiver(RealtimeReceiver):
         """
         return packet.leader == NO_RECEIVER and self.options.adaptive
 
-    def _challenge(self, now: float) -> list[Effect]:
+    def _challenge(self, now: float) -> Sequence[Effect]:
         """The wait is over: challenge if there is still reason to."""
         self._wait.end()
         following, packet = self.following, self._last
         if packet is None or self.leads or not (following.is_worse or self._is_vacant(packet)):
             return []
-        assert self.sender is not None
         self.counters["challenges"] += 1
-        challenge = Challenge(
+        challenge = self._challenge_now(packet, now)
+        return self._send(self._twins.request(challenge, now) if challenge.may_suppress else [challenge])
+
+    def _send(self, challenges: Sequence[Challenge]) -> list[Send]:
+        assert self.sender is not None
+        return [Send(encode_challenge(challenge), self.sender) for challenge in challenges]
+
+    def _challenge_now(self, packet: Data, now: float) -> Challenge:
+        following = self.following
+        return Challenge(
             packet.session,
             self.id,
             to_units(following.rate, 1),
@@ -288,7 +302,6 @@ class VlmccReceiver(RealtimeReceiver):
             bool(packet.flags & FLAG_ASSIST),
             isinstance(following, AdaptiveFollowing) and following.beside_others,
         )
-        return [Send(encode_challenge(challenge), self.sender)]
 
     def _request(self, now: float) -> Send:
         assert self.sender is not None
@@ -345,3 +358,7 @@ class VlmccReceiver(RealtimeReceiver):
     def _end(self, complete: bool, reason: str) -> list[Effect]:
         self.leads = False
         return super()._end(complete, reason)
+
+
+def _twin(challenge: Challenge) -> Challenge:
+    return challenge._replace(may_suppress=False, twin=True)

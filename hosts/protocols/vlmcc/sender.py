@@ -8,6 +8,7 @@ from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, PeerDrop
 from hosts.parts.members import Members
 from hosts.parts.rate_limit import RateLimit
 from hosts.parts.realtime import RealtimeSender
+from hosts.parts.twins import Audit
 from hosts.parts.vegas import LEAST_CWND
 from hosts.protocol import Session
 from hosts.protocols.vlmcc.adaptive_control import AdaptiveControl
@@ -63,6 +64,7 @@ class VlmccSender(RealtimeSender):
         self.control: AdaptiveControl | PaperControl
         self.control = AdaptiveControl(options) if options.adaptive else PaperControl(options)
         self.election = Election(options)
+        self._audit = Audit()
         self.members = Members(options.start_interval_s)
         self._sent_at = 0.0  # the last packet
         self._limit = RateLimit(options.rate_limit_bps)
@@ -75,7 +77,7 @@ class VlmccSender(RealtimeSender):
         return self._room(payload, int(self.control.rate * payload * self.options.send_buffer_s))
 
     def sample(self, *, now: float) -> Sample:
-        return sender_sample(
+        row = sender_sample(
             self,
             self.control,
             self.election.leader,
@@ -83,6 +85,7 @@ class VlmccSender(RealtimeSender):
             packet_bytes=self.options.packet_bytes,
             known_receivers=len(self.members),
         )
+        return {**row, **self._audit.row}
 
     def _abort(self, reason: Reason) -> bytes:
         return encode_abort(self.number, reason)
@@ -176,11 +179,11 @@ class VlmccSender(RealtimeSender):
         base_rtt = min(base_rtt, rtt)
         counters["feedback_packets"] += 1
         counters["challenges"] += 1
+        effects = self._audited(challenge, source, now)
         if self.election.leader is not None and self.election.leader.receiver == challenge.receiver:
-            return ()  # sent before it knew
+            return effects  # sent before it knew
         verdict = self.election.judge(challenge, self.control.rate, now)
         counters[verdict.value] += 1
-        effects: list[Effect] = []
         if verdict is Verdict.TOO_SLOW:
             self._send_away(challenge.receiver, source, effects)
         elif verdict is Verdict.ACCEPTED:
@@ -195,6 +198,14 @@ class VlmccSender(RealtimeSender):
             self.control.take_over(cwnd, rtt, base_rtt, now, beside_others=challenge.beside_others)
             effects.append(CongestionSignal("challenge", source))
         return effects + self._transmit(now)
+
+    def _audited(self, challenge: Challenge, source: Address, now: float) -> list[Effect]:
+        """What is to be done if it shows that a switch drops what it must not."""
+        if challenge.may_suppress:
+            self._audit.heard("rate", 0, challenge.rate, now)
+        elif challenge.twin:
+            return self._audit.is_alone("rate", 0, challenge.rate, source, self.control.smoothed_rtt, now)
+        return []
 
     def _start_request(self, request: StartRequest, source: Address, at: float, now: float) -> Sequence[Effect]:
         """2.3: always answered."""
@@ -265,7 +276,7 @@ class VlmccSender(RealtimeSender):
     def _send_packet(self, now: float, effects: list[Effect]) -> None:
         options, control, leader = self.options, self.control, self.election.leader
         payload, ends = self._take_payload(options.payload_bytes)
-        flags = FLAG_ASSIST if options.assist == "switch" else 0
+        flags = FLAG_ASSIST if options.assist == "switch" and not self._audit.misquoted else 0
         flags |= FLAG_SLOW_START if leader is not None and control.window.slow_start else 0
         if self.election.is_settling(now):
             flags |= FLAG_SETTLING

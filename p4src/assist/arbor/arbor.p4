@@ -28,7 +28,8 @@ control note_round_trip(inout headers_t hdr, inout metadata_t meta) {
             if (rtt_us > ARBOR_LONGEST_RTT_US) {
                 rtt_us = ARBOR_LONGEST_RTT_US;
             }
-            arbor_sessions.write(index, hdr.canopy.session ++ meta.source ++ ms ++ (rtt_us >> 10));
+            arbor_sessions.write(index, hdr.canopy.session ++ meta.source ++ ms ++ meta.assisted.headed
+                                 ++ 9w0 ++ rtt_us[31:10]);
             mark_suppressed.apply(hdr);
         }
     } // apply

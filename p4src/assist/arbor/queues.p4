@@ -3,7 +3,8 @@
 
 #include "../../include/checksum.p4"
 
-// What this switch's queues make of Arbor's data: told to the receivers in the data, hop by hop. In egress, and what it keeps
+// What this switch's queues make of Arbor's data: told to the receivers in the data, hop by hop; not in those of sealed
+// sessions, where nobody would vouch for it. In egress, and what it keeps
 // is egress's alone: one place of one register, read and written once a packet.
 
 // What left a port last: {when (us), its length on the link}.
@@ -29,7 +30,7 @@ control tell_queue(inout headers_t hdr, in metadata_t meta, in standard_metadata
         if (port < MAX_PORTS) {
             arbor_departed.read(last, port);
             arbor_departed.write(port, now_us ++ standard_metadata.packet_length);
-            if (meta.assisted.kind == assisted_t.arbor_told_data && meta.assist == 1
+            if (meta.assisted.kind == assisted_t.arbor_told_data && meta.assist == 1 && meta.assisted.headed == 0
                     && hdr.udp.length >= ARBOR_TOLD_DATA_UDP_BYTES) {
                 bit<32> sum = (bit<32>)(~hdr.udp.checksum) + TOLD_COMPLEMENTS - TOLD_WORDS(hdr.arbor_told_data);
                 bit<32> waited_us = standard_metadata.deq_timedelta;

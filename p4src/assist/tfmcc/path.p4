@@ -8,7 +8,7 @@
 // The round trip time from here to the sender. A report on its way up is timed until the sender, or a switch nearer to it,
 // answers it: the sender by the echo in data or by a JOIN_ACK, a switch by what it makes of a request (below). Data bring
 // the time of the last switch that knows it to everybody below, and who asks for a round trip time gets it from the first
-// switch that knows its own.
+// switch that knows its own. Not so in sealed sessions, where nobody would vouch for that.
 
 // The report that is timed: {session, receiver, its time_us (low bits), when it passed}; 0: none.
 #define TIMED_SESSION_OF(word)  word[143:112]
@@ -114,7 +114,7 @@ control answer_request(inout headers_t hdr, inout metadata_t meta, inout standar
         tfmcc_timed_t timed;
         read_path.apply(meta, hdr.canopy.session, path_us);
         tfmcc_timed.read(timed, SESSION_ROW(hdr.canopy.session));
-        if (path_us != 0) {
+        if (path_us != 0 && meta.assisted.headed == 0) {
             hdr.canopy.flags = hdr.canopy.flags | FLAG(TFMCC_BIT_ANSWER);
             hdr.tfmcc_report.echo_time_us = (bit<64>)path_us;
             send_back.apply(hdr, meta, standard_metadata);
@@ -148,12 +148,14 @@ control note_round(inout headers_t hdr, inout metadata_t meta) {
                 tfmcc_sessions.write(index, hdr.canopy.session ++ meta.source ++ ms ++ hdr.tfmcc_data.round
                                      ++ hdr.tfmcc_data.patience ++ hdr.tfmcc_data.max_rtt
                                      ++ hdr.tfmcc_data.least_share ++ hdr.tfmcc_data.clr
-                                     ++ (bit<16>)meta.ingress_port ++ hdr.tfmcc_data.path_rtt);
+                                     ++ meta.assisted.headed ++ (bit<15>)meta.ingress_port ++ hdr.tfmcc_data.path_rtt);
                 tfmcc_echoes.write((index << 1) | (bit<32>)PARITY_OF(hdr.tfmcc_data.round),
                                    hdr.tfmcc_data.round ++ hdr.tfmcc_data.suppression
                                    ++ hdr.tfmcc_data.suppression_no_rtt ++ 7w1 ++ FLAG_OF(hdr, TFMCC_BIT_SUPPRESSION_LOSS));
             }
-            tell_path.apply(hdr, meta);
+            if (meta.assisted.headed == 0) {
+                tell_path.apply(hdr, meta);
+            }
             mark_suppressed.apply(hdr);
         }
     } // apply

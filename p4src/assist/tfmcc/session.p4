@@ -8,8 +8,8 @@
 // round has two places in turn, by the parity of its number.
 #define PARITY_OF(round) round[0:0]
 
-// What the sender's last data said: {session, sender's address, when (ms), round, patience, max_rtt, least_share, clr, port
-// that it came by, round trip time that it brought along}.
+// What the sender's last data said: {session, sender's address, when (ms), round, patience, max_rtt, least_share, clr,
+// whether it is sealed, port that it came by, round trip time that it brought along}.
 #define TFMCC_SESSION_OF(word)  word[207:176]
 #define TFMCC_SENDER_OF(word)   word[175:144]
 #define TFMCC_MS_OF(word)       word[143:112]
@@ -18,7 +18,8 @@
 #define TFMCC_MAX_RTT_OF(word)  word[87:80]
 #define TFMCC_SHARE_OF(word)    word[79:64]
 #define TFMCC_CLR_OF(word)      word[63:32]
-#define TFMCC_PORT_OF(word)     word[31:16]
+#define TFMCC_HEADED_OF(word)   word[31:31]
+#define TFMCC_PORT_OF(word)     word[30:16]
 #define TFMCC_PATH_OF(word)     word[15:0]
 typedef bit<208> tfmcc_session_t;
 @name(".tfmcc_sessions")

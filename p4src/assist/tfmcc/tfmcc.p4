@@ -154,11 +154,11 @@ control suppress_report(inout headers_t hdr, inout metadata_t meta, inout standa
         bit<32> ms = MS_NOW(meta);
         bit<1> known = 0;
         if (TFMCC_SESSION_OF(row) == meta.assisted.session && TFMCC_MS_OF(row) != 0
-                && ms - TFMCC_MS_OF(row) <= TFMCC_IDLE_MS) {
+                && TFMCC_HEADED_OF(row) == meta.assisted.headed && ms - TFMCC_MS_OF(row) <= TFMCC_IDLE_MS) {
             known = 1;
         }
         if (meta.assisted.kind == assisted_t.tfmcc_join_ack || FLAG_OF(hdr, TFMCC_BIT_ANSWER) == 1) {
-            if (known == 1 && TFMCC_SENDER_OF(row) == hdr.ipv4.source && TFMCC_PORT_OF(row) == (bit<16>)meta.ingress_port) {
+            if (known == 1 && TFMCC_SENDER_OF(row) == hdr.ipv4.source && TFMCC_PORT_OF(row) == (bit<15>)meta.ingress_port) {
                 note_answer.apply(hdr, meta);
             }
         } else if (hdr.tfmcc_report.rate >= TFMCC_NO_RATE) {

@@ -6,12 +6,14 @@
 
 // What a switch keeps of VLMCC's challenges: soft state, written by ingress only. Sessions have rows, by their low bits; who
 // sends a session's data has its row until he is silent.
-// What the sender's data said last: {session, sender's address, when (ms), its number, leader, whether that settles}.
+// What the sender's data said last: {session, sender's address, when (ms), its number, leader, whether it is sealed, whether
+// the leader settles}.
 #define VLMCC_SESSION_OF(word)  word[167:136]
 #define VLMCC_SENDER_OF(word)   word[135:104]
 #define VLMCC_MS_OF(word)       word[103:72]
 #define VLMCC_SEQ_OF(word)      word[71:40]
 #define VLMCC_LEADER_OF(word)   word[39:8]
+#define VLMCC_HEADED_OF(word)   word[1:1]
 #define VLMCC_SETTLING_OF(word) word[0:0]
 typedef bit<168> vlmcc_session_t;
 @name(".vlmcc_sessions")
@@ -40,7 +42,7 @@ control note_leader(inout headers_t hdr, inout metadata_t meta) {
                 && (idle == 1 || (VLMCC_SESSION_OF(row) == hdr.canopy.session && VLMCC_SENDER_OF(row) == meta.source))) {
             if (idle == 1 || (int<32>)(hdr.vlmcc_data.seq - VLMCC_SEQ_OF(row)) >= 0) {
                 vlmcc_sessions.write(index, hdr.canopy.session ++ meta.source ++ ms ++ hdr.vlmcc_data.seq
-                                     ++ hdr.vlmcc_data.leader ++ 7w0 ++ FLAG_OF(hdr, VLMCC_BIT_SETTLING));
+                                     ++ hdr.vlmcc_data.leader ++ 6w0 ++ meta.assisted.headed ++ FLAG_OF(hdr, VLMCC_BIT_SETTLING));
                 if (idle == 1 || VLMCC_LEADER_OF(row) != hdr.vlmcc_data.leader
                         || VLMCC_SETTLING_OF(row) != FLAG_OF(hdr, VLMCC_BIT_SETTLING)) {
                     vlmcc_worst.write(index, 0);
@@ -65,6 +67,7 @@ control filter_challenge(in headers_t hdr, inout metadata_t meta, inout standard
         if (hdr.vlmcc_challenge.rate == 0 || hdr.vlmcc_challenge.rtt_us == 0) {
             meta.merge.outcome = feedback_t.malformed;
         } else if (VLMCC_SESSION_OF(row) != hdr.canopy.session || VLMCC_SENDER_OF(row) != hdr.ipv4.destination
+                   || VLMCC_HEADED_OF(row) != meta.assisted.headed
                    || VLMCC_MS_OF(row) == 0 || ms - VLMCC_MS_OF(row) > FEEDBACK_IDLE_MS) {
             meta.merge.outcome = feedback_t.no_slot;
         } else if (WORST_UNTIL_OF(worst) == 0 || hdr.vlmcc_challenge.rate < WORST_RATE_OF(worst)

@@ -258,7 +258,7 @@ def test_feedback_that_nobody_merged_is_its_authors() -> None:
 
 def test_what_a_switch_changes_in_passing_counts_when_it_vouches_for_that() -> None:
     child, parent = Helped(ONE, 1), Helped(TWO, 2)
-    place = protocols.get("mtcp").open_heads[3].changed
+    place = protocols.get("mtcp").open_heads[3].changed[0]
     for counter, (key, told) in enumerate([(HOST_KEYS.inward, 5), (99, 0)], start=1):
         changed = bytearray(child.send(feedback(), TWO))
         changed[place] = (5).to_bytes(2, "big")

@@ -1,8 +1,7 @@
 """Feedback that neighbours vouch for, on both switches: tags, counters, and that merging says what it says without."""
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -10,87 +9,35 @@ from scapy.layers.l2 import Ether
 
 from hosts.protocols.mtcp.packets import FEEDBACK, FLAG_MERGED, Feedback, parse
 from hosts.protocols.mtcp.wire import UNLIMITED
-from hosts.wire.header import HEADED_VERSION, SEAL_BYTES, VERSION
-from hosts.wire.sealed import HOP, Hop
+from hosts.wire.header import SEAL_BYTES, VERSION
+from hosts.wire.sealed import HOP
 from tests.p4src.bench.feedback import GROUP, PARENT_PORT, Bench
-from tests.p4src.bench.packets import SWITCH_MAC, UDP_PORT, address, group_mac, host_ip, host_mac, join
+from tests.p4src.bench.packets import SWITCH_MAC, UDP_PORT, host_ip, host_mac, join
+from tests.p4src.bench.sealed import SINCE, SWITCH_PORT, Sealed, key_out
 from tests.p4src.bench.setup import route_source
 from tests.p4src.bench.target import Target
 from tests.p4src.conftest import TargetFactory
-from tests.p4src.models.halfsiphash import hop_tag
-
-SWITCH_PORT = 6
-SINCE = 1 << 40
-
-
-def key_in(port: int) -> int:
-    return 0x0123456789ABCDEF * port % 2**64
-
-
-def key_out(port: int) -> int:
-    return 0xFEDCBA9876543210 * port % 2**64
-
-
-def tagged(key: int, counter: int, source: str, destination: str, packet: bytes) -> int:
-    """The tag of feedback, by the model."""
-    ports = UDP_PORT.to_bytes(2, "big") * 2
-    ends = address(source).to_bytes(4, "big") + address(destination).to_bytes(4, "big")
-    return hop_tag(key, counter.to_bytes(8, "big") + ends + ports + packet)
 
 
 @dataclass
-class SealedBench:
-    """A switch with keys at all ports but one, another switch behind port 6, and data that has passed."""
+class SealedBench(Sealed):
+    """Such a switch, after data that have passed."""
 
-    target: Target
     packets: int = 10
-    without: frozenset[int] = frozenset()
-    bench: Bench = field(init=False)
-    counters: Iterator[int] = field(default_factory=lambda: iter(range(100, 1 << 20)))
-    sent: int = SINCE
 
     def __post_init__(self) -> None:
-        self.bench = Bench(self.target)
-        self.bench.assist(frozenset({SWITCH_PORT}))
-        for port in range(1, 9):
-            if port not in self.without:
-                args = {"key": key_in(port), "from_switch": int(port == SWITCH_PORT)}
-                self.target.insert("hop_in", {"port": port}, "set_hop_key", args)
-                self.target.insert("hop_out", {"port": port}, "set_hop_out", {"key": key_out(port), "since": SINCE})
+        super().__post_init__()
         for seq in range(self.packets):
             self.bench.data(seq)
 
     def frame(self, port: int, packet: Feedback, counter: int | None = None, to: str | None = None) -> bytes:
-        """Sealed feedback of the host behind a port. The end-to-end seal is of no interest to switches."""
-        head = bytes([HEADED_VERSION]) + FEEDBACK.encode(packet)[1:]
-        counter = next(self.counters) if counter is None else counter
-        destination = to or host_ip(PARENT_PORT)
-        tag = tagged(key_in(port), counter, host_ip(port), destination, head) if counter else 0
-        payload = head + bytes(range(SEAL_BYTES)) + HOP.pack(Hop(counter, tag))
-        mac = SWITCH_MAC if to is None else group_mac(to)
-        ip = IP(src=host_ip(port), dst=destination, ttl=8)
-        return bytes(Ether(src=host_mac(port), dst=mac) / ip / UDP(sport=UDP_PORT, dport=UDP_PORT) / payload)
+        return self.frame_of(port, FEEDBACK.encode(packet), counter, to)
 
     def send(self, port: int, frame: bytes, *, vouched: bool = True) -> Feedback | None:
-        """What leaves towards the parent; its tag is checked."""
-        left = self.target.send(port, frame)
-        if not left:
+        left = self.sends(port, frame, vouched=vouched)
+        if left is None:
             return None
-        ((out, bytes_left),) = left
-        assert out == PARENT_PORT
-        udp = Ether(bytes_left)[UDP]
-        payload = bytes(udp.payload)
-        assert udp.chksum == 0
-        head, seal, hop = payload[: FEEDBACK.size], payload[FEEDBACK.size : -HOP.size], payload[-HOP.size :]
-        assert (head[0], seal) == (HEADED_VERSION, bytes(range(SEAL_BYTES)))
-        counter, tag = HOP.made_of(HOP.struct.unpack(hop))
-        if vouched:
-            self.sent += 1
-            assert counter == self.sent
-            assert tag == tagged(key_out(out), counter, host_ip(port), host_ip(PARENT_PORT), head)
-        else:
-            assert (counter, tag) == (0, 0)
-        packet = parse(bytes([VERSION]) + head[1:])
+        packet = parse(left)
         assert isinstance(packet, Feedback)
         return packet
 
