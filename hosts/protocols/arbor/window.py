@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from hosts.parts.cubic import BETA, SLOW_START_CUT, Cubic
 from hosts.parts.rounds import CAUTIOUS_DIVISOR, CAUTIOUS_ROUNDS, Rounds
+from hosts.protocols.arbor.drains import Drains
 from hosts.protocols.arbor.level import Level
 from hosts.protocols.arbor.marks import Marks
 
@@ -38,6 +39,8 @@ UNMARKED_ROUNDS: Final = 8
 """After so many of Prague's round trips without a mark the link has room: growth is CUBIC's again (ours)."""
 HIGH_QUEUE: Final = 1 / 2
 """Of the longest wait of the last while: a loss behind no more than this is the link's, not the queue's (ours)."""
+BESIDE_BBR: Final = 1 / 8
+"""Of a cut is made while a BBR fills the queue, which answers no loss: what makes a fifth of its rate a half (ours)."""
 NOISE_S: Final = 0.001
 NOISE_RTTS: Final = 1 / 16
 """Waits shorter than both (or than what is between two packets) are hosts' and not a queue's (ours)."""
@@ -69,6 +72,7 @@ class EmulatedWindow:
         "_cubic",
         "_cut_until_us",
         "_dense",
+        "_drains",
         "_gap",
         "_marks",
         "_maximum",
@@ -95,6 +99,7 @@ class EmulatedWindow:
         self._maximum = float(maximum)
         self._cubic = Cubic()
         self._marks = Marks()
+        self._drains = Drains()
         self._observed_at = -inf  # for marks
         self._reduced_at = -inf  # for marks of a short queue
         self._rounds = Rounds()
@@ -115,13 +120,14 @@ class EmulatedWindow:
         self._dense += (packet.marked - self._dense) * part
         self._gap = packet.rtt / self.cwnd
         self._marks.arrived(packet.marked, count, packet.waiting)
+        self._drains.add(packet.at, packet.waiting, packet.rtt)
         if self._rounds.add(packet.transit, sent_us, sent_us + int(packet.rtt * 1e6), count):
             self._round_ended(packet)
         is_due = sent_us >= self._cut_until_us
         if packet.marked:
             return is_due and self._marked(packet)
-        # Prague's window grows by what comes unmarked while it is reduced, too.
-        if is_due or self.scalable:
+        # Prague's window grows by what comes unmarked while it is reduced, too; beside a BBR each round trip may lose.
+        if is_due or self.scalable or self._drains.shows_bbr(packet.at):
             self._grow(packet, min(most, self._maximum), count)
         return False
 
@@ -217,6 +223,8 @@ class EmulatedWindow:
 
     def _cut(self, share: float, packet: Arrival) -> None:
         self.cuts += 1
+        if not self.slow_start and self._drains.shows_bbr(packet.at):
+            share = 1 - BESIDE_BBR * (1 - share)
         self._avoid()
         self.cwnd = max(LEAST_CWND, self._cubic.lost(self.cwnd, share))
         self._cut_until_us = packet.sent_us + int(packet.loop / _MICRO)

@@ -7,6 +7,7 @@ import pytest
 
 from hosts.parts.cubic import BETA
 from hosts.protocols.arbor.window import Arrival, EmulatedWindow
+from tests.hosts.protocols.arbor.test_drains import probes, seen
 
 RTT = 0.1
 
@@ -186,6 +187,17 @@ def test_a_long_queue_that_marks_most_packets_is_an_l4s_one() -> None:
     path.come(30, marked=True)
     assert path.window.scalable
     assert before > path.window.cwnd > 0.9 * before
+
+
+def test_beside_a_bbr_a_loss_takes_an_eighth_of_what_it_takes_elsewhere() -> None:
+    path = Path(100)
+    path.window.slow_start = False
+    seen(probes(10.25), 30.0, path.window._drains)
+    path.now = 32.0
+    assert path.lose(0.02)
+    assert path.window.cwnd == pytest.approx(100 * (1 - (1 - BETA) / 8))
+    path.come(10)  # in the round trip of the cut
+    assert path.window.cwnd > 100 * (1 - (1 - BETA) / 8)
 
 
 def test_losses_without_a_queue_leave_the_mean() -> None:
