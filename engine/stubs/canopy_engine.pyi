@@ -326,6 +326,11 @@ def following_symbols(data: bytes, size: int, head: int) -> int:
     """How many of the payloads of `size` bytes, from the first on, have the first one's head of `head` bytes, with
     numbers that go on; 0: not even one is whole."""
 
+def alike(data: bytes, size: int, head: int, begin: int, end: int) -> list[int]:
+    """The last 32 bits of the heads of `head` bytes of the datagrams of `size` bytes, from the first on, as long as the
+    rest of the heads is the same, but for the bytes from `begin` to `end`, which count on; empty: not even one is
+    whole, or there is no such head."""
+
 class StreamFraming:
     """Runs of packets of a stream: datagrams with heads of `head` bytes that are the same but for two numbers in
     network order, at `seq` one of 32 bits that counts packets (modulo 2^32), at `offset` one of 64 bits, the place
@@ -416,6 +421,42 @@ class RaptorqDecoder:
     def solve(self) -> bytes | None:
         """The block, once; None: it takes more symbols. Takes time in proportion to the block: some 10 ms a
         megabyte, without the interpreter."""
+
+class SlotOrder:
+    """What each of a WEBRC slot's ticks sends, the earliest deadline first (hosts/protocols/webrc/schedule.py)."""
+
+    def __init__(self, ring: int, channels: Sequence[tuple[Sequence[tuple[bytes, float]], int, float, float]]) -> None:
+        """`ring`: ticks. Two channels, a wave and the base channel, are: in each slot that it lasts its fluid, from the
+        slot's beginning to the end of each tick (64 bits each, as `array` has them), and what to multiply that with;
+        packets; of what a volume may be off; what the fluid has of a packet. ValueError: a fluid of another length.
+        AssertionError: there is no such order."""
+    def __len__(self) -> int: ...
+    def places(
+        self, first: int, count: int, channels: int, youngest: int, base: tuple[int, int], psn: int
+    ) -> list[tuple[int, int, int]]:
+        """Channel, slot index and number in the channel of packets that follow each other, from the session's first
+        (0) on. `channels`: T; `youngest`: N - 1; `base`: packets of the base channel in a slot, and how many numbers it
+        has; `psn`: a wave's first number."""
+
+class ChannelPackets:
+    """Gathers datagrams of `channels` channels, those of each together, in runs of `most` bytes at most; 0: each alone,
+    and all in order (hosts/protocols/webrc/channel_runs.py)."""
+
+    def __init__(self, channels: int, most: int) -> None: ...
+    @property
+    def packets(self) -> int: ...
+    @property
+    def octets(self) -> int: ...
+    def add(self, channel: int, datagram: bytes) -> None:
+        """ValueError: no such channel."""
+    def add_symbols(
+        self, places: Sequence[tuple[int, int, int]], head: bytes, is_long: bool, first: int, symbols: list[bytes]
+    ) -> None:
+        """Symbols, numbered from `first` on, in a datagram each, in the places (channel, slot index, number) in turn,
+        behind a head like this one (RFC 3738's long format or the short one, the FEC Payload ID at the end). ValueError
+        likewise."""
+    def take(self) -> list[tuple[int, bytes, int]]:
+        """Channel, datagrams, and bytes of each, in the order in which their first ones came; and forgets them."""
 
 class SimError(Exception):
     """The network is described wrongly, or its run cannot go on; the message says where and why."""

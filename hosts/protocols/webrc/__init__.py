@@ -7,8 +7,8 @@ from hosts.protocol import Protocol, Session
 from hosts.protocols.webrc.flute.objects import SCHEMES, plan
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import LONG, LONG_END, NUMBER, SHORT, SHORT_END, payload_bytes, read_session
-from hosts.protocols.webrc.receiver import WebrcReceiver
 from hosts.protocols.webrc.sender import WebrcSender
+from hosts.protocols.webrc.together import TogetherReceiver
 
 
 def make_sender(session: Session, options: WebrcOptions, rng: random.Random) -> SenderEndpoint:
@@ -18,7 +18,7 @@ def make_sender(session: Session, options: WebrcOptions, rng: random.Random) -> 
 
 def make_receiver(session: Session, options: WebrcOptions, rng: random.Random) -> ReceiverEndpoint:
     """Of real-time data, or of a file."""
-    return WebrcReceiver(session, options, rng)
+    return TogetherReceiver(session, options, rng)
 
 
 def count_groups(options: WebrcOptions) -> int:

@@ -1,11 +1,13 @@
 """What a receiver's application gets: real-time data as they come, or files that are whole."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import Deliver, DeliverDatagram, Effect
 from hosts.protocol import Session
-from hosts.protocols.webrc.flute.reception import Choice, Reception
+from hosts.protocols.webrc.flute.received import Choice, Received
+from hosts.protocols.webrc.flute.reception import Reception
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import FDT_TOI, RAPTORQ, Alc
 from hosts.protocols.webrc.waves import Waves
@@ -61,10 +63,19 @@ class Delivery:
         # No packet says when it was sent: the sender's clock is the packet's number at the session's rate.
         return [DeliverDatagram(seq, seq * self._payload, packet.symbol, seq / self._rate, arrived_at)]
 
+    def take_run(self, packet: Alc, ids: Sequence[int], symbols: Sequence[bytes], now: float) -> list[Effect]:
+        """Packets with these FEC Payload IDs and symbols, like this one otherwise, of a session with files. FileError
+        as above."""
+        files = self.download.add_run(packet, ids, symbols, now)
+        return self._files_whole(files) if files else []
+
     def _object(self, packet: Alc, now: float) -> list[Effect]:
         files = self.download.add(packet, now)
         if not files and packet.toi != FDT_TOI:  # nearly every packet
             return []
+        return self._files_whole(files)
+
+    def _files_whole(self, files: Sequence[Received]) -> list[Effect]:
         effects: list[Effect] = []
         for file in files[: None if self._takes_every_file else 1]:
             effect = file.effect(self.bytes)

@@ -76,6 +76,18 @@ class Losses:
         channel.came_at = at
         return True, lost
 
+    def following(self, number: int, psn: int, count: int, at: float) -> bool:
+        """Take so many packets of a wave that follow each other, the last of which came `at` a time, seconds, if they
+        are what is expected and nothing waits to be settled; whether that is so."""
+        channel = self._channels.get(number)
+        if self._due or channel is None or psn != channel.next:
+            return False
+        self._seen += count
+        self.due_at = []
+        channel.next = psn + count
+        channel.came_at = at
+        return True
+
     def leave(self, number: int, at: float = 0.0) -> int:
         """A wave is over: what is missing up to its last number is lost, if it does not come right now."""
         self.due_at = []

@@ -5,7 +5,7 @@ arrives.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from hosts.endpoint import (
@@ -204,7 +204,7 @@ class WebrcReceiver(SessionReceiver):
         self.counters["data_packets"] += 1
         self.received_bytes += len(packet.symbol)
         if packet.symbol:
-            effects += self._contents(packet, datagram.came_at(now), now)
+            effects += self._contents(packet, self._delivery.take, packet, datagram.came_at(now), now)
         return effects
 
     def _unwanted(self, packet: Alc, source: Address) -> str:
@@ -270,7 +270,7 @@ class WebrcReceiver(SessionReceiver):
             self.counters["asked"] += 1
             control.asked(asked := self._next_channel(), now)
             effects.append(self.channels.open(asked))
-        return [*effects, *self._contents(packet, arrived_at, now)]
+        return [*effects, *self._contents(packet, self._delivery.take, packet, arrived_at, now)]
 
     def _count(self, received: int, lost: int, now: float, *, is_marked: bool = False) -> list[Effect]:
         events = self.control.loss_events
@@ -281,11 +281,11 @@ class WebrcReceiver(SessionReceiver):
             effects.append(CongestionSignal("loss" if lost else "mark"))
         return [*effects, *self._take_back(now)] if lost or is_marked else effects
 
-    def _contents(self, packet: Alc, arrived_at: float, now: float) -> list[Effect]:
+    def _contents(self, packet: Alc, take: Callable[..., list[Effect]], *arguments: object) -> list[Effect]:
         if not self.session.realtime and self.state != "member":
             return []
         try:
-            found = self._delivery.take(packet, arrived_at, now)
+            found = take(*arguments)
         except PacketError as error:
             self.counters[f"drop_{error.reason}"] += 1
             return []

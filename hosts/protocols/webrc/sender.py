@@ -247,15 +247,22 @@ class WebrcSender(StreamSender):
     def _send_files(self, places: Sequence[tuple[int, int, int]], runs: ChannelRuns, now: float) -> str | None:
         """The carousel's packets, one a channel, slot index and number. Why the session ends; None: it goes on."""
         carousel, session, base, is_long = self.carousel, self.number, self.waves.t, self.waves.is_long
-        for channel, slot_index, psn in places:
+        bases = [at for at, place in enumerate(places) if place[0] == base]
+        at = 0
+        while at < len(places):
+            channel, slot_index, psn = places[at]
             has_table = channel == base and psn % FDT_SHARE == 0
-            if not has_table and (found := carousel.next_symbol(channel)) is not None:
-                toi, scheme, number, symbol = found
-                self._sent_bytes += len(symbol)
-                runs.add(channel, encode_head(session, slot_index, channel, psn, is_long, toi, scheme, number), symbol)
+            until = next((stop for stop in bases if stop > at), len(places))
+            if not has_table and (found := carousel.next_symbols(channel, until - at)) is not None:
+                toi, scheme, number, symbols = found
+                self._sent_bytes += sum(map(len, symbols))
+                head = encode_head(session, slot_index, channel, psn, is_long, toi, scheme, number)
+                runs.add_symbols(places[at : at + len(symbols)], head, is_long, number, symbols)
+                at += len(symbols)
                 continue
             description = self._description if has_table else b""
-            runs.add(channel, self._table(channel, slot_index, psn, description, now), b"")
+            runs.add(channel, self._table(channel, slot_index, psn, description, now))
+            at += 1
             if carousel.is_complete and carousel.is_through:
                 return "; ".join(carousel.withdrawn)
         return None
@@ -275,7 +282,7 @@ class WebrcSender(StreamSender):
                 symbol = self._realtime_payload(self._payload - len(description))
             self._sent_bytes += len(symbol)
             head = (session, slot_index, channel, psn, is_long, toi, scheme, number)
-            runs.add(channel, encode(Alc(*head, symbol, description=description, fti=fti)), b"")
+            runs.add(channel, encode(Alc(*head, symbol, description=description, fti=fti)))
             if windows is not None and windows.is_over(now):
                 return ""
         return None

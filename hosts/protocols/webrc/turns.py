@@ -97,6 +97,10 @@ class Turns:
         """A new time slot: all waves are one place lower."""
         self._slots += 1
 
+    def concerns(self, place: int, joined: int) -> bool:
+        """Whether `packet` makes anything of one like that."""
+        return self._since is not None or joined - 1 - place in (0, *_COMPARED)
+
     def packet(self, place: int, joined: int, psn: int, at: float) -> None:
         """One has come, of the wave in this place from the lowest of those joined; the base channel's is negative."""
         if self._since is not None:

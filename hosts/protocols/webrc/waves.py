@@ -13,7 +13,8 @@ constant.
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Final
 
 SHORT_PSNS: Final = 1 << 16
@@ -157,15 +158,33 @@ class Waves:
         newest -= self._decayed(self._steady + self._second, leads, x)
         return newest if age == 0 else both - newest
 
-    def wave_volumes(self, ends: Sequence[float]) -> Iterator[tuple["array[float]", float]]:
-        """Of each wave, youngest first, up to each of these `x`, as `wave_volume` has it: numbers, and what they are to
-        be multiplied with. How most waves fall is the same."""
-        fallen = array("d", (1.0 - math.pow(self.p, x) for x in ends))
-        for age in range(self.n):
-            if age <= 1:
-                yield array("d", (self.wave_volume(age, x) for x in ends)), 1.0
-            else:
-                yield fallen, self._scale(self.base_rate * self.p ** -(self.n - age))
+    def slot_volumes(self) -> tuple["array[float]", list[tuple["array[float]", float]]]:
+        """Up to the end of each of a slot's ticks, as the two above have it to the last bit: of the base channel, and
+        of each wave, youngest first, with what to multiply it with. How most waves fall is the same."""
+        ticks, p = self.slot_packets, self.p
+        ends = [tick / ticks for tick in range(1, ticks + 1)]
+        left = [math.pow(p, x) for x in ends]
+        fallen = array("d", [1.0 - share for share in left])
+        base_scale, steady_scale = self._scale(self._base), self._scale(self._steady)
+        all_packets, own_packets = self.session_rate * self.slot_s, self.base_rate * self.slot_s
+        begins, leads = bisect_right(ends, self.begins_at), bisect_right(ends, self._leads_at)
+        # The newest wave: nothing, then at the base rate, then what the one before it leaves.
+        newest = array("d", bytes(8 * begins))
+        newest.extend([own_packets * (x - self.begins_at) for x in ends[begins:leads]])
+        at_lead = own_packets * (self._leads_at - min(self._leads_at, self.begins_at))
+        both_scale, lead_share = self._scale(self._steady + self._second), math.pow(p, self._leads_at)
+        newest.extend(
+            [
+                at_lead + all_packets * (x - self._leads_at) - (lead_share - share) * both_scale
+                for x, share in zip(ends[leads:], left[leads:], strict=True)
+            ]
+        )
+        second = array(
+            "d",
+            [all_packets * x - share * steady_scale - new for x, share, new in zip(ends, fallen, newest, strict=True)],
+        )
+        lower = [(fallen, self._scale(self.base_rate * p ** -(self.n - age))) for age in range(2, self.n)]
+        return array("d", [share * base_scale for share in fallen]), [(newest, 1.0), (second, 1.0), *lower]
 
     def _decayed(self, rate: float, since: float, until: float) -> float:
         """Packets, between two times of a slot, of a channel that begins the slot at `rate`."""

@@ -33,14 +33,14 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 def test_a_small_broadcast_is_measured_on_both_sides(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(broadcast, "RATE_BPS", 20e6)  # a schedule of 1 Gbit/s takes seconds to make
+    monkeypatch.setattr(broadcast, "RATE_BPS", 20e6)
     monkeypatch.setattr(broadcast, "PEER_BYTES", 500_000)
     found = {figure.name: figure for figure in broadcast.measure(1)}
-    latest, left_out, sends, decodes = found.values()
+    latest, left_out, sends, decodes, singly = found.values()
     assert capfd.readouterr().out == ""  # flute-alc writes there, and so does --json
     assert latest.value > 0
     assert left_out.value == 0
-    for figure in (sends, decodes):
+    for figure in (sends, decodes, singly):
         assert figure.value > 20  # Mbit/s: less than a core does by far
         assert figure.peer == "flute-alc"
         assert figure.peer_value is not None
@@ -70,7 +70,7 @@ def test_a_sender_that_is_too_slow_is_measured_all_the_same(
     monkeypatch.setattr(broadcast, "RATE_BPS", 20e6)
     monkeypatch.setattr(broadcast, "PEER_BYTES", 100_000)
     processor(1000)
-    latest, left_out, sends, decodes = broadcast.measure(1)
+    latest, left_out, sends, decodes, _ = broadcast.measure(1)
     assert latest.value > broadcast.LATE_MS
     assert left_out.value > 0
     assert sends.value < 20

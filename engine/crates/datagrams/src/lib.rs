@@ -5,6 +5,7 @@
 
 #![deny(unsafe_code)]
 
+mod alike;
 mod framing;
 mod hashing;
 mod runs;
@@ -12,6 +13,7 @@ mod sending;
 mod symbols;
 mod sys;
 
+pub use alike::alike;
 pub use framing::Framing;
 pub use hashing::{short_hashes, HASH_BYTES};
 pub use runs::{runs, Run};

@@ -148,6 +148,12 @@ pub fn following_symbols(data: &[u8], size: usize, head: usize) -> usize {
     ::datagrams::following_symbols(data, size, head)
 }
 
+/// The numbers of the symbols in datagrams that are alike otherwise, and are counted on.
+#[pyfunction]
+pub fn alike(data: &[u8], size: usize, head: usize, begin: usize, end: usize) -> Vec<u32> {
+    ::datagrams::alike(data, size, head, begin..end)
+}
+
 /// Runs of one protocol's packets of a stream.
 #[pyclass(module = "canopy_engine", frozen)]
 pub struct StreamFraming {

@@ -42,8 +42,12 @@ impl RaptorqEncoder {
     fn new(py: Python<'_>, data: &[u8], symbol: u16, sub_blocks: u16, alignment: u8) -> PyResult<Self> {
         let config = config(data.len(), symbol, sub_blocks, alignment)?;
         let encoder = py.detach(|| {
+            let whole = data.len().next_multiple_of(usize::from(symbol));
+            if data.len() == whole {
+                return SourceBlockEncoder::new(0, &config, data);
+            }
             let mut padded = data.to_vec();
-            padded.resize(data.len().next_multiple_of(usize::from(symbol)), 0);
+            padded.resize(whole, 0);
             SourceBlockEncoder::new(0, &config, &padded)
         });
         let symbols = data.len().div_ceil(usize::from(symbol)) as u32;

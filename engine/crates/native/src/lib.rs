@@ -1,6 +1,7 @@
 //! The Python module `canopy_engine`; its contract is `engine/stubs/canopy_engine.pyi`.
 
 mod capture;
+mod channels;
 mod convert;
 mod datagrams;
 mod errors;
@@ -10,6 +11,7 @@ mod live_switch;
 mod load;
 mod seal;
 mod sim;
+mod slots;
 mod switch;
 
 use pyo3::prelude::*;
@@ -31,12 +33,15 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(datagrams::short_hashes, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams::frame_symbols, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams::following_symbols, module)?)?;
+    module.add_function(wrap_pyfunction!(datagrams::alike, module)?)?;
     module.add_class::<seal::Seal>()?;
     module.add_class::<seal::Signer>()?;
     module.add_function(wrap_pyfunction!(seal::hop_tag, module)?)?;
     module.add_function(wrap_pyfunction!(seal::verify_signature, module)?)?;
     module.add_class::<fec::RaptorqEncoder>()?;
     module.add_class::<fec::RaptorqDecoder>()?;
+    module.add_class::<slots::SlotOrder>()?;
+    module.add_class::<channels::ChannelPackets>()?;
     module.add_function(wrap_pyfunction!(load::bench, module)?)?;
     module.add_function(wrap_pyfunction!(load::flood, module)?)
 }

@@ -160,17 +160,20 @@ class Carousel:
         """Whether all files have been sent as often as they should, or cannot be read any more."""
         return not self._objects and self._next_toi > FIRST_TOI
 
-    def next_symbol(self, channel: int) -> tuple[int, int, int, bytes] | None:
-        """TOI, FEC Encoding ID, FEC Payload ID and symbol of a channel's next packet. None: no file has any more."""
+    def next_symbols(self, channel: int, most: int) -> tuple[int, int, int, list[bytes]] | None:
+        """TOI, FEC Encoding ID, FEC Payload ID and symbol of a channel's next packet; and symbols that follow it, up to
+        so many in all, of packets of any channels. None: no file has any more."""
         while self._left or self._visit():
-            self._left -= 1
             toi = self._visited
             encoder = self._objects[toi].encoder
             assert encoder is not None
             try:
-                return toi, encoder.transmission.scheme, *encoder.next_packet(channel)
+                number, symbols = encoder.next_packets(channel, min(most, self._left))
             except FileError as error:
                 self._withdraw(toi, error)
+                continue
+            self._left -= len(symbols)
+            return toi, encoder.transmission.scheme, number, symbols
         return None
 
     def ahead(self) -> Callable[[], object] | None:

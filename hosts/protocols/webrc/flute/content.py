@@ -89,11 +89,12 @@ class Checked(NamedTuple):
 def matching(pieces: Callable[[], Iterable[bytes]], file: FileEntry) -> Checked | None:
     """Whether what was transferred is the file; None: it has not the right length and digests. `pieces` is asked once,
     or twice where the digest may be of the file or of what is transferred."""
+    checks_md5 = bool(file.md5) and not file.sha256  # which costs as much again, and says no more
     sha256, md5_of_file, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
     try:
         for piece in decoded(pieces(), file.content_encoding, file.content_length):
             sha256.update(piece)
-            if file.md5:
+            if checks_md5:
                 md5_of_file.update(piece)
             size += len(piece)
     except DamagedError:
@@ -102,7 +103,7 @@ def matching(pieces: Callable[[], Iterable[bytes]], file: FileEntry) -> Checked 
     if file.content_length not in (None, size) or file.sha256 not in ("", found.sha256):
         return None
     # Of the file (flute-alc), or of what is transferred, as HTTP's header was (RFC 2616, 14.15).
-    if not file.md5 or file.md5 == in_base64(md5_of_file.digest()):
+    if not checks_md5 or file.md5 == in_base64(md5_of_file.digest()):
         return found
     if not file.content_encoding:
         return None

@@ -3,13 +3,13 @@ symbols wait in memory, and in the room when there are too many (`spill`)."""
 
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hosts.protocols.webrc.flute.coding import decoded_block
 from hosts.protocols.webrc.flute.reed_solomon import RFC_POINTS
 from hosts.protocols.webrc.flute.store import SymbolStore
-from hosts.protocols.webrc.flute.transmission import RAPTORQ, REED_SOLOMON, Transmission
+from hosts.protocols.webrc.flute.transmission import RAPTORQ, REED_SOLOMON, SYMBOL_BITS, Transmission
 from hosts.storage import Room
 from hosts.wire.header import PacketError
 
@@ -42,10 +42,12 @@ class ObjectDecoder:
         """Bytes of symbols in memory."""
         self.resumed = 0
         """Symbols that were there already."""
+        self._bits = SYMBOL_BITS[transmission.scheme]
+        self._blocks = transmission.blocks
         self._store: SymbolStore | None = None
         self._open: OrderedDict[int, _Block] = OrderedDict()  # the one that has waited longest first
         self._stored: array[int] | None = None  # records of each block, or WHOLE
-        self._missing = transmission.blocks
+        self._missing = self._blocks
         self._symbols = 0
         self._guessed = False
         self._is_signed = False
@@ -106,7 +108,9 @@ class ObjectDecoder:
         """Take a packet's encoding symbols, one or several on end; whether the object is whole now. PacketError: they
         are none of it. Raises FileError."""
         transmission = self.transmission
-        number, symbol = transmission.place(payload_id)
+        number, symbol = payload_id >> self._bits, payload_id & (1 << self._bits) - 1
+        if number >= self._blocks:
+            raise PacketError("symbol")
         size = transmission.symbol
         if not payload or (len(payload) % size and not self._may_end(number, symbol, payload)):
             raise PacketError("symbol")
@@ -131,6 +135,40 @@ class ObjectDecoder:
         else:
             self._open.move_to_end(number)
         return not self._missing
+
+    def add_run(self, ids: Sequence[int], symbols: Sequence[bytes]) -> int:
+        """Take packets of one block with one whole symbol each, as `add` does, until the object is whole; how many. 0:
+        they have to be taken one by one. Raises FileError."""
+        size, bits = self.transmission.symbol, self._bits
+        number, mask = ids[0] >> bits, (1 << bits) - 1
+        if min(ids) >> bits != number or max(ids) >> bits != number or number >= self._blocks or not self._missing:
+            return 0
+        if len(symbols[0]) != size or not self._is_known(number, max(ids) & mask):
+            return 0
+        rest = list(zip(ids, symbols, strict=True))
+        while rest and self._missing:
+            stored = 0 if self._stored is None else self._stored[number]
+            if stored == WHOLE:
+                self.packets += len(rest)
+                return len(ids)
+            block = self._open.get(number)
+            if block is None:
+                block = self._open[number] = _Block(self.transmission.source(number))
+            found = block.found
+            before = len(found)
+            enough = max(1, block.needed - stored - before)
+            for payload_id, symbol in rest[:enough]:
+                found.setdefault(payload_id & mask, symbol)
+            self.packets += min(enough, len(rest))
+            del rest[:enough]
+            new = len(found) - before
+            self.held += new * (size + SYMBOL_COST)
+            self._symbols += new
+            if stored + len(found) >= block.needed:
+                self._try(number)
+            else:
+                self._open.move_to_end(number)
+        return len(ids) - len(rest)
 
     def _may_end(self, number: int, symbol: int, payload: bytes) -> bool:
         """Whether a packet's last symbol may be shorter than the others: it is the object's last one (RFC 5445, 3.4.1;

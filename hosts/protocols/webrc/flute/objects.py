@@ -15,7 +15,6 @@ its last, by all channels together, each with as many symbols as make it whole f
 
 import math
 from collections.abc import Callable
-from itertools import count as count_from
 from typing import Final, TypeAlias
 
 from hosts.parts.fec.block import SYMBOL_ALIGNMENT
@@ -109,8 +108,10 @@ class RaptorqObject:
         self._number = 0
         self._left = 1
         self._longer = 0
-        self._ready: list[tuple[int, bytes]] = []
-        """Of the block that is visited, in the order in which they leave, from behind."""
+        self._ready: list[bytes] = []
+        """Symbols of the block that is visited."""
+        self._ready_first = 0
+        """FEC Payload ID of the first of these."""
 
     @property
     def pass_packets(self) -> int:
@@ -175,12 +176,16 @@ class RaptorqObject:
         begin, end = self.transmission.block(number)
         return self._data.read(begin, end - begin)
 
-    def next_packet(self, channel: int) -> tuple[int, bytes]:
-        """FEC Payload ID and symbol of the next packet, whatever its channel. Raises FileError."""
+    def next_packets(self, channel: int, most: int) -> tuple[int, list[bytes]]:
+        """FEC Payload ID and symbol of the next packet, whatever its channel, and symbols that follow it, up to so many
+        in all. Raises FileError."""
         if not self._ready:
             self._make()
-        self._left -= 1
-        return self._ready.pop()
+        first, symbols = self._ready_first, self._ready[:most]
+        del self._ready[:most]
+        self._ready_first += len(symbols)
+        self._left -= len(symbols)
+        return first, symbols
 
     def _make(self) -> None:
         number, size = self._number, self.transmission.symbol
@@ -196,8 +201,7 @@ class RaptorqObject:
             encoder = self._encoders.get(self._toi, number, lambda: self._block(number), size)
             symbols = encoder.repair(first - source, count)
         self._sent[number] = first + len(symbols)
-        self._ready = list(zip(count_from(self.transmission.payload_id(number, first)), symbols, strict=False))
-        self._ready.reverse()
+        self._ready, self._ready_first = symbols, self.transmission.payload_id(number, first)
 
 
 class FiniteObject:
@@ -230,8 +234,8 @@ class FiniteObject:
     def ahead(self) -> None:
         """Nothing has to be made before it is asked for."""
 
-    def next_packet(self, channel: int) -> tuple[int, bytes]:
-        """FEC Payload ID and symbol of the channel's next packet. Raises FileError."""
+    def next_packets(self, channel: int, most: int) -> tuple[int, list[bytes]]:
+        """FEC Payload ID and symbol of the channel's next packet: one, whatever `most` is. Raises FileError."""
         while True:
             if self._sent < self._ordered:
                 turn = self._sent
@@ -246,7 +250,7 @@ class FiniteObject:
             if symbol < finite_symbols(self.transmission, source):  # some blocks have one symbol less
                 break
         symbol_data = finite_symbol(self._data, self.transmission, first + number, symbol)
-        return self.transmission.payload_id(first + number, symbol), symbol_data
+        return self.transmission.payload_id(first + number, symbol), [symbol_data]
 
 
 ObjectEncoder: TypeAlias = RaptorqObject | FiniteObject

@@ -7,14 +7,13 @@ has come of them.
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from hosts.endpoint import Deliver, KeepFile
 from hosts.protocols.webrc.flute.content import CENC, DamagedError, decoded, matching
 from hosts.protocols.webrc.flute.decoding import ObjectDecoder
 from hosts.protocols.webrc.flute.fdt import INSTANCES, MOST_BYTES, FdtInstance, FileEntry, lifetime, parse_fdt
+from hosts.protocols.webrc.flute.received import EVERY_NAME, Choice, Received
 from hosts.protocols.webrc.flute.transmission import NO_CODE, Transmission
 from hosts.protocols.webrc.packets import FDT_TOI, Alc
 from hosts.storage import MemoryRoom, MemoryShelf, Room, Shelf
@@ -33,45 +32,8 @@ MOST_OBJECTS: Final = 1024
 """With packets that have come, at a time (ours)."""
 MOST_BLOCKS: Final = 1 << 23
 """Of these objects together (ours): each takes two bytes, whatever has come of it."""
-EVERY_NAME: Final = "*"
 HELD_BYTES: Final = 16 << 20
 """Of symbols that wait in memory for the rest of their block (ours): beyond it they wait on the disk."""
-
-
-class Received(NamedTuple):
-    """A file that is whole, and is what its FDT says."""
-
-    manifest: Manifest
-    room: Room
-    content_encoding: str
-    pieces: Callable[[], Iterator[bytes]]
-    """Of what was transferred."""
-
-    @property
-    def data(self) -> bytes:
-        """All of the file."""
-        return b"".join(decoded(self.pieces(), self.content_encoding, self.manifest.size))
-
-    def effect(self, offset: int) -> KeepFile | Deliver:
-        """The file to the application: as it lies on its disk, or as bytes behind so many others."""
-        if not self.room.lasts:
-            return Deliver(offset, self.manifest.encode() + self.data)
-        if not self.content_encoding:
-            return KeepFile(self.manifest, self.room)
-        return KeepFile(self.manifest, self.room, decoded(self.pieces(), self.content_encoding, self.manifest.size))
-
-
-class Choice(NamedTuple):
-    """Which of a session's files are received."""
-
-    pattern: str = EVERY_NAME
-    """Of their names (fnmatch)."""
-    newest: bool = False
-    """Only the one that was described last, of several the one with the highest TOI."""
-
-    def wants(self, name: str) -> bool:
-        """Whether it may be one of them."""
-        return fnmatchcase(name, self.pattern)
 
 
 class _Described(NamedTuple):
@@ -161,6 +123,28 @@ class Reception:
         if self._held > HELD_BYTES:
             self._spill(HELD_BYTES // 2)
         return self._finished(packet.toi) if decoder.is_whole else []
+
+    def add_run(self, packet: Alc, ids: Sequence[int], symbols: Sequence[bytes], now: float) -> list[Received]:
+        """Take packets with these FEC Payload IDs and symbols, like this one otherwise, as `add` does each; those that
+        cannot be used are counted. FileError as there."""
+        toi = packet.toi
+        described, decoder = self._files.get(toi), self._objects.get(toi)
+        is_open = described is not None and now <= described.until and self._is_wanted(described.file)
+        taken = 0
+        found: list[Received] = []
+        if is_open and decoder is not None and decoder.transmission.scheme == packet.encoding:
+            before = decoder.held
+            taken = decoder.add_run(ids, symbols)
+            self._held += decoder.held - before
+            if self._held > HELD_BYTES:
+                self._spill(HELD_BYTES // 2)
+            found += self._finished(toi) if decoder.is_whole else []
+        for payload_id, symbol in zip(ids[taken:], symbols[taken:], strict=True):
+            try:
+                found += self.add(packet._replace(payload_id=payload_id, symbol=symbol), now)
+            except PacketError as error:
+                self.counters[f"drop_{error.reason}"] += 1
+        return found
 
     def flush(self) -> None:
         """Write down what has come of objects that are not whole. Raises FileError."""

@@ -113,14 +113,6 @@ class Transmission:
         """FEC Payload ID of a block's encoding symbol."""
         return block << SYMBOL_BITS[self.scheme] | symbol
 
-    def place(self, payload_id: int) -> tuple[int, int]:
-        """Block and encoding symbol id of a FEC Payload ID. PacketError: the object has no such block."""
-        bits = SYMBOL_BITS[self.scheme]
-        block, symbol = payload_id >> bits, payload_id & (1 << bits) - 1
-        if block >= self.blocks:
-            raise PacketError("symbol")
-        return block, symbol
-
     # --- EXT_FTI
 
     def encode(self) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 from hosts.application import Application
 from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup, Send, SessionEnded
 from hosts.protocol import Session
+from hosts.protocols.webrc.flute.objects import ObjectEncoder
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.receiver import WebrcReceiver
 from hosts.protocols.webrc.sender import WebrcSender
@@ -20,6 +21,12 @@ SENDER = Address("10.0.0.1", 40000)
 PAPER: dict[str, Any] = {"rules": "paper", "packet_bytes": 1024, "base_rate": 1.0, "epoch_s": 0.5}
 """Table 1."""
 FAST: dict[str, Any] = {**PAPER, "session_rate_bps": 1e6, "slot_s": 2.0, "quiescence_s": 10.0, "epoch_s": 0.1}
+
+
+def next_packet(encoder: ObjectEncoder, channel: int = 0) -> tuple[int, bytes]:
+    """FEC Payload ID and symbol of a channel's next packet."""
+    number, (symbol,) = encoder.next_packets(channel, 1)
+    return number, symbol
 
 
 class FromTheStart(Random):

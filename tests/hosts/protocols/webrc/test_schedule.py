@@ -1,6 +1,9 @@
 """The schedule against the fluid model, followed over whole cycles with a plain account of every channel."""
 
+import heapq
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from hosts.protocols.webrc.schedule import Schedule
 from hosts.protocols.webrc.waves import Waves
 
+Fluids = Sequence[tuple[Sequence[float], float]]
 RATES = st.floats(4, 60)
 
 
@@ -78,3 +82,59 @@ def test_the_last_packet_before_quiescence_is_number_65535() -> None:
     schedule = Schedule(waves)
     ends = [schedule.packet(number) for number in range(waves.slot_packets, 2 * waves.slot_packets)]
     assert [packet.channel for packet in ends if packet.psn == 65535] == [1]
+
+
+def ticks(slots: Fluids, volumes: Sequence[float], place: Callable[..., int]) -> Iterator[int]:
+    """In which a channel's fluid reaches these volumes, from its first slot on."""
+    slot = at = 0
+    before = 0.0
+    fluid, scale = slots[0]
+    for volume in volumes:
+        while volume - before > fluid[-1] * scale and slot + 1 < len(slots):
+            before += fluid[-1] * scale
+            slot, at = slot + 1, 0
+            fluid, scale = slots[slot]
+        at = place(fluid, (volume - before) / scale, at)
+        yield slot * len(fluid) + at
+
+
+def order(waves: Waves) -> list[tuple[int, int]]:
+    """Age (-1: the base channel) and number of what each tick sends, the earliest deadline first: plainly."""
+    ring, waved = waves.slot_packets, waves.wave_packets
+    ends = [tick / ring for tick in range(1, ring + 1)]
+    base = [waves.base_volume(end) for end in ends]
+    fallen = [1.0 - waves.p**end for end in ends]
+    lower = [(fallen, waves._scale(waves.base_rate * waves.p ** -(waves.n - age))) for age in range(2, waves.n)]
+    wave: Fluids = [*(([waves.wave_volume(age, end) for end in ends], 1.0) for age in (0, 1)), *lower]
+    releases: list[int] = []
+    deadlines: list[int] = []
+    for slots, packets in ((wave, waved), ([(base, 1.0)], waves.base_packets)):
+        whole = packets / sum(fluid[-1] * scale for fluid, scale in slots)
+        slack = 1e-9 * packets
+        releases.extend(ticks(slots, [(number + slack) / whole for number in range(packets)], bisect_right))
+        deadlines.extend(ticks(slots, [(number + 1 - slack) / whole for number in range(packets)], bisect_left))
+    queue: list[tuple[int, int, int]] = []
+    found: list[tuple[int, int]] = []
+    for tick in range(4 * ring):
+        for job in (job for job, release in enumerate(releases) if release % ring == tick % ring):
+            heapq.heappush(queue, (tick + deadlines[job] - releases[job], job, tick))
+        if queue:
+            _, job, since = heapq.heappop(queue)
+            age = (releases[job] + tick - since) // ring if job < waved else -1
+            found.append((age, job if job < waved else job - waved))
+    return found[-ring:]
+
+
+@pytest.mark.parametrize(
+    ("rate", "p", "slot_s"), [(4.0, 0.75, 3.0), (60.0, 0.5, 10.0), (333.3, 0.75, 2.0), (30.0, 0.9, 5.0)]
+)
+def test_the_earliest_deadline_goes_first(rate: float, p: float, slot_s: float) -> None:
+    waves = Waves(rate, p=p, slot_s=slot_s, quiescence_s=30.0)
+    slot = 2 * waves.t + 3
+    expected = []
+    for age, number in order(waves):
+        if age < 0:
+            expected.append((waves.t, 3, (slot * waves.base_packets + number) % waves.base_psns))
+        else:
+            expected.append((waves.channel(slot, age), 3, waves.psns - waves.wave_packets + number))
+    assert Schedule(waves).places(slot * waves.slot_packets, waves.slot_packets) == expected

@@ -12,6 +12,7 @@ from hosts.protocols.webrc.flute.objects import object_encoder, plan
 from hosts.protocols.webrc.flute.reed_solomon import RFC_POINTS, combine, interpolation
 from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
 from hosts.storage import BytesContent
+from tests.hosts.protocols.webrc.memory import next_packet
 
 DATA = Random(1).randbytes(40 * 300 - 7)
 SCHEMES = [RAPTORQ, REED_SOLOMON, NO_CODE]
@@ -28,7 +29,7 @@ def packets(scheme: int, count: int, seed: int = 2) -> list[tuple[int, bytes]]:
     encoder = object_encoder(1, BytesContent(DATA), plan(scheme, len(DATA), 40), Encoders())
     found: list[tuple[int, bytes]] = []
     while len(found) < count:
-        found += [encoder.next_packet(0) for _ in range(encoder.visit(0.3))]
+        found += [next_packet(encoder) for _ in range(encoder.visit(0.3))]
     return Random(seed).sample(found, len(found))
 
 

@@ -7,10 +7,17 @@ from canopy_engine import RaptorqEncoder
 
 from hosts.protocols.webrc.flute.coding import Encoders
 from hosts.protocols.webrc.flute.decoding import SYMBOL_COST, ObjectDecoder
-from hosts.protocols.webrc.flute.objects import BETWEEN, MAX_BLOCK_SYMBOLS, SCHEMES, object_encoder, plan
+from hosts.protocols.webrc.flute.objects import (
+    BETWEEN,
+    MAX_BLOCK_SYMBOLS,
+    SCHEMES,
+    object_encoder,
+    plan,
+)
 from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
 from hosts.storage import BytesContent, MemoryRoom
 from hosts.wire.header import PacketError
+from tests.hosts.protocols.webrc.memory import next_packet
 
 
 def decoder_of(transmission: Transmission) -> ObjectDecoder:
@@ -53,7 +60,7 @@ def test_raptorq_blocks_have_visits_and_the_carousel_turns(monkeypatch: pytest.M
     sent = []
     for _ in range(80):
         count = encoder.visit(0.5)
-        sent += [encoder.next_packet(channel=3) for _ in range(count)]
+        sent += [next_packet(encoder, 3) for _ in range(count)]
     numbers = [payload_id >> 24 for payload_id, _ in sent]
     assert set(numbers[:16]) == {0, 1, 2, 3}
     assert numbers[0] == numbers[1] == numbers[2]
@@ -85,11 +92,11 @@ def test_in_an_ordered_pass_whoever_gets_nearly_all_has_few_blocks_open(
         rng, decoder, given_up, left = Random(7), decoder_of(transmission), 0, passes * encoder.pass_packets
         for _ in range(begun):
             encoder.visit(0.01)
-            encoder.next_packet(0)
+            next_packet(encoder)
         while not decoder.is_whole and left > 0:
             for _ in range(encoder.visit(0.2)):
                 left -= 1
-                payload_id, symbol = encoder.next_packet(rng.randrange(9))
+                payload_id, symbol = next_packet(encoder, rng.randrange(9))
                 if scheme == NO_CODE or rng.random() > 0.04:
                     decoder.add(payload_id, symbol)
                 if decoder.held > few:
@@ -120,9 +127,9 @@ def test_an_encoder_is_made_before_its_visit(monkeypatch: pytest.MonkeyPatch) ->
         count = ahead.visit(0.5)
         assert count == plain.visit(0.5)
         made.clear()
-        sent = [ahead.next_packet(channel=3) for _ in range(count)]
+        sent = [next_packet(ahead, 3) for _ in range(count)]
         assert not made, "while packets wait"
-        assert sent == [plain.next_packet(channel=3) for _ in range(count)]
+        assert sent == [next_packet(plain, 3) for _ in range(count)]
         if (work := ahead.ahead()) is not None:
             assert ahead.ahead() is None, "it has begun"
             work()
@@ -136,15 +143,15 @@ def test_a_visit_goes_on_while_the_next_block_is_made_ready() -> None:
     work, sent = None, []
     while work is None:
         count = sender.visit(0.5)
-        sent += [sender.next_packet(0)[0] >> 24 for _ in range(count)]
+        sent += [next_packet(sender)[0] >> 24 for _ in range(count)]
         work = sender.ahead()
     here = sent[-1]
     more = 0
     while (count := sender.visit(0.5)) < 1000:
-        assert [sender.next_packet(0)[0] >> 24 for _ in range(count)] == [here] * count
+        assert [next_packet(sender)[0] >> 24 for _ in range(count)] == [here] * count
         more += count
     assert more == 2048, "not for longer"
-    assert sender.next_packet(0)[0] >> 24 != here
+    assert next_packet(sender)[0] >> 24 != here
 
 
 @pytest.mark.parametrize("scheme", [REED_SOLOMON, NO_CODE])
@@ -156,7 +163,7 @@ def test_any_one_channel_brings_all_symbols_of_the_finite_schemes(scheme: int, s
     for channel in (0, 5):
         decoder = decoder_of(transmission)
         packets = 0
-        while not decoder.add(*encoder.next_packet(channel)):
+        while not decoder.add(*next_packet(encoder, channel)):
             packets += 1
         # In the worst order all of Reed-Solomon's repair, a quarter of the source, comes first.
         assert packets <= transmission.symbols * 1.3 + 1

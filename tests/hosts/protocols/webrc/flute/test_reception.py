@@ -9,7 +9,8 @@ from hosts.endpoint import KeepFile
 from hosts.programs.shelf import FolderShelf
 from hosts.protocols.webrc.flute.carousel import LIFETIME_S, Carousel
 from hosts.protocols.webrc.flute.content import content_of
-from hosts.protocols.webrc.flute.reception import EARLY_COST, Choice, Received, Reception
+from hosts.protocols.webrc.flute.received import Choice, Received
+from hosts.protocols.webrc.flute.reception import EARLY_COST, Reception
 from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
 from hosts.protocols.webrc.packets import FDT_TOI, Alc
 from hosts.wire.header import PacketError
@@ -46,9 +47,9 @@ def table(sender: Carousel, now: float = 0.0) -> Alc:
 
 
 def symbol(sender: Carousel, channel: int = 0) -> Alc:
-    found = sender.next_symbol(channel)
+    found = sender.next_symbols(channel, 1)
     assert found is not None
-    toi, scheme, payload_id, data = found
+    toi, scheme, payload_id, (data,) = found
     return Alc(1, 0, channel, 1, toi=toi, encoding=scheme, payload_id=payload_id, symbol=data)
 
 

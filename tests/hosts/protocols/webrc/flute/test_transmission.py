@@ -48,9 +48,6 @@ def test_blocks_differ_by_one_symbol_and_the_larger_ones_are_first() -> None:
 def test_the_payload_id_s_bits_are_the_scheme_s() -> None:
     for transmission, bits in zip((one for one, _ in SOME), (16, 8, 24), strict=True):
         assert transmission.payload_id(1, 3) == 1 << bits | 3
-        assert transmission.place(1 << bits | 3) == (1, 3)
-        with pytest.raises(PacketError):
-            transmission.place(transmission.blocks << bits)
 
 
 @pytest.mark.parametrize(

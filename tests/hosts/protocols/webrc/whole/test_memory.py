@@ -34,13 +34,15 @@ before = peak()
 for _ in range(2 * sender.transmission.blocks):  # a quarter of each block: as much as is seldom held otherwise
     count = sender.visit(0.125)
     for number in range(count):
-        receiver.add(*sender.next_packet(0))
+        payload_id, (symbol,) = sender.next_packets(0, 1)
+        receiver.add(payload_id, symbol)
     while receiver.held > HELD_BYTES:
         receiver.spill()
 sender._sent = [symbols + 2048 for symbols in sender._sent]  # repair from now on
 for _ in range(6):
     for _ in range(sender.visit(0.125)):
-        receiver.add(*sender.next_packet(0))
+        payload_id, (symbol,) = sender.next_packets(0, 1)
+        receiver.add(payload_id, symbol)
 print(json.dumps({"grown_kb": peak() - before, "needed": receiver.needed, "symbols": sender.transmission.symbols}))
 """
 
