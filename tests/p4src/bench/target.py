@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from engine.switch.backend import Backend
 from tests.p4src.bench.program import Program, number
 
 Key = int | tuple[int, int]
@@ -120,13 +121,13 @@ class Target(ABC):
 class Embedded(Target):
     """canopy_engine.Switch, in process, with time that only `advance` moves."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, backend: Backend = "native") -> None:
         from canopy_engine import Switch
 
         super().__init__(program)
         self.exact_time = True
         self.now_us = 0
-        self._switch = Switch(program.json, cpu_port=number("CPU_PORT"), backend="native")
+        self._switch = Switch(program.json, cpu_port=number("CPU_PORT"), backend=backend)
         self._packet_ins: list[PacketIn] = []
 
     def send(self, port: int, packet: bytes) -> list[Output]:
