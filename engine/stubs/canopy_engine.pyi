@@ -353,25 +353,35 @@ class Seal:
         """`epochs`: number (8 bits) and secret of each that is opened, of which the last one seals. `sender`: 64 random
         bits. ValueError: there is no epoch."""
     @property
-    def is_exhausted(self) -> bool:
-        """Whether `renew` is due before `seal`."""
+    def left(self) -> int:
+        """Packets that may be sealed before `renew` is due."""
     def renew(self, sender: int) -> None:
         """Go on as another sender."""
     def change(self, epochs: Sequence[tuple[int, bytes]], sender: int) -> None:
         """Go on with these epochs, of which the last one seals, as another sender; what was heard in those that stay is
         remembered. ValueError: there is no epoch."""
     def seal(self, packet: bytes, source: tuple[str, int], destination: tuple[str, int], time_s: int) -> bytes:
-        """`time_s`: Unix time modulo 2^32. ValueError: `is_exhausted`."""
+        """`time_s`: Unix time modulo 2^32. ValueError: none is `left`."""
+    def seal_run(
+        self, packets: bytes, size: int, source: tuple[str, int], destination: tuple[str, int], time_s: int
+    ) -> bytes:
+        """Each of the packets of `size` bytes, of which the last may be shorter, one after the other. ValueError: too
+        few are `left`, or `size` is 0."""
     def open(
         self, sealed: bytes, source: tuple[str, int], destination: tuple[str, int], time_s: int
     ) -> bytes | Literal["open", "epoch", "forged", "replayed", "stale", "own", "crowded"]:
         """The packet, or why there is none."""
+    def open_run(
+        self, sealed: bytes, size: int, source: tuple[str, int], destination: tuple[str, int], time_s: int
+    ) -> tuple[bytes, list[tuple[int, str]]]:
+        """What is in sealed packets of `size` bytes each, of which the last may be shorter: each packet at its place,
+        and which of them, counted from 0, are none, and why, in the words of `open`. ValueError: `size` is 0."""
 
     def seal_headed(
         self, packet: bytes, head: int, source: tuple[str, int], destination: tuple[str, int], time_s: int
     ) -> bytes:
         """Likewise with the first `head` bytes open, but for the version; who sealed it stands behind them. ValueError:
-        `is_exhausted`, or no packet with such a head."""
+        none is `left`, or no packet with such a head."""
     def open_headed(
         self, sealed: bytes, head: int, source: tuple[str, int], destination: tuple[str, int], time_s: int
     ) -> bytes | Literal["open", "epoch", "forged", "replayed", "stale", "own", "crowded"]:

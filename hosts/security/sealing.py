@@ -82,6 +82,23 @@ class Sealing:
     def open_run(self, run: DatagramRun) -> list[Datagram | DatagramRun]:
         """Likewise of datagrams that were read together: a run, or those that are for the endpoint one by one."""
         data, size, source, destination, first_at, arrived_at, hops, ecn = run
+        if self._heads and HEADED_VERSION in data[::size]:
+            return self._open_headed_run(run)
+        self._keep_up()
+        inner = max(0, size - SEAL_BYTES)
+        opened, refused = self._seal.open_run(data, size, source, destination, self._time())
+        self._count(OPENED, run.packets - len(refused))
+        if not refused and inner:
+            return [DatagramRun(opened, inner, source, destination, first_at, arrived_at, hops, ecn)]
+        for _, why in refused:
+            self._refuse(why)
+        shut = {place for place, _ in refused}
+        kept = (place for place in range(run.packets) if place not in shut)
+        return [run.datagram(at)._replace(data=opened[at * inner : (at + 1) * inner]) for at in kept]
+
+    def _open_headed_run(self, run: DatagramRun) -> list[Datagram | DatagramRun]:
+        """Of which some may have open heads."""
+        data, size, source, destination, first_at, arrived_at, hops, ecn = run
         time = self._time()
         places = range(0, len(data), size)
         packets = [self._opened(data[at : at + size], source, destination, time) for at in places]
@@ -107,17 +124,20 @@ class Sealing:
         if isinstance(opened, bytes):
             self._count(OPENED)
             return opened
-        self._count(f"drop_{opened}")
-        if opened == "epoch" and isinstance(self._keys, KeyRing):
-            self._keys.is_behind = True
+        self._refuse(opened)
         return None
+
+    def _refuse(self, why: str) -> None:
+        self._count(f"drop_{why}")
+        if why == "epoch" and isinstance(self._keys, KeyRing):
+            self._keys.is_behind = True
 
     def _is_feedback(self, sealed: bytes) -> bool:
         head = _head(self._heads, sealed, HEADED_VERSION)
         return head is not None and head.is_vouched
 
-    def _count(self, name: str) -> None:
-        self._counters[name] = self._counters.get(name, 0) + 1
+    def _count(self, name: str, count: int = 1) -> None:
+        self._counters[name] = self._counters.get(name, 0) + count
 
     def _feedback(self, sealed: bytes, head: OpenHead, source: Address, destination: Address, time: int) -> bytes | str:
         """Feedback is its author's; or a switch's, that has merged it: then the last hop vouches for it."""
@@ -144,21 +164,30 @@ class Sealing:
     def _sealed_run(self, run: SendRun) -> SendRun:
         data, destination, ecn, size = run
         time = self._time()
-        packets = [self._sealed(data[at : at + size], destination, time) for at in range(0, len(data), size)]
-        return SendRun(b"".join(packets), destination, ecn, size + SEAL_BYTES)
+        if self._open.keys().isdisjoint(data[2::size]):  # types of its packets
+            sealed = self._seal.seal_run(data, size, self._ready(run.packets), destination, time)
+        else:
+            packets = [self._sealed(data[at : at + size], destination, time) for at in range(0, len(data), size)]
+            sealed = b"".join(packets)
+        return SendRun(sealed, destination, ecn, size + SEAL_BYTES)
+
+    def _ready(self, packets: int) -> Address:
+        """The own address, with numbers left for so many packets."""
+        assert self._own is not None, "an endpoint that seals is told its place first"
+        if self._seal.left < packets:
+            self._seal.renew(self._ids.getrandbits(SENDER_BITS))
+        return self._own
 
     def _sealed(self, packet: bytes, destination: Address, time: int) -> bytes:
-        assert self._own is not None, "an endpoint that seals is told its place first"
-        if self._seal.is_exhausted:
-            self._seal.renew(self._ids.getrandbits(SENDER_BITS))
+        own = self._ready(1)
         head = _head(self._open, packet, VERSION)
         if head is None or (head.is_vouched and len(packet) != head.size):
-            return self._seal.seal(packet, self._own, destination, time)
+            return self._seal.seal(packet, own, destination, time)
         to = ANYWHERE if head.is_copied else destination
-        sealed = self._seal.seal_headed(packet, head.size, self._own, to, time)
+        sealed = self._seal.seal_headed(packet, head.size, own, to, time)
         if not head.is_vouched:
             return sealed
-        return sealed + self._hops.sign(sealed[: head.size], self._own, destination)
+        return sealed + self._hops.sign(sealed[: head.size], own, destination)
 
     def _keep_up(self) -> None:
         """Take the epochs that there are now."""

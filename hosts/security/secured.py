@@ -23,6 +23,8 @@ OptionsT = TypeVar("OptionsT")
 
 SAMPLE_S: Final = 1.0
 """A member whose feedback switches merge says the same so often that they cannot read it (ours)."""
+RUN_PACKETS: Final = 64
+"""Of a run, at most: the kernel cuts a message into no more (linux/udp.h: UDP_MAX_SEGMENTS until 6.9)."""
 SIZES: Final = ("payload_bytes", "packet_bytes")
 """What protocols call the size of their packets."""
 
@@ -31,6 +33,11 @@ class _Secured(Wrapped):
     """An end behind a seal."""
 
     _sealing: Sealing
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        """Its runs are shorter, so that a sealed one leaves as one message, too."""
+        self.core.run_bytes = max(0, self.run_bytes - RUN_PACKETS * SEAL_BYTES)
+        return self._passed(self.core.start(now=now), now)
 
     def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
         return self._sealing.seal(effects)

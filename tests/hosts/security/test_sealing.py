@@ -82,6 +82,30 @@ def test_a_run_is_sealed_packet_by_packet_and_comes_back_as_one() -> None:
     assert Member(TWO, 3).sealing.open_run(came) == [came._replace(data=b"onetwo3", size=3)]
 
 
+def test_of_a_run_what_is_wrong_is_dropped_and_counted_alone() -> None:
+    one, two = Member(ONE, 1), Member(TWO, 2)
+    (sent,) = one.sealing.seal([SendRun(b"onetwo3", GROUP, ECT_0, 3)])
+    assert isinstance(sent, SendRun)
+    changed = bytearray(sent.data)
+    changed[sent.size + 25] ^= 1
+    came = DatagramRun(bytes(changed), sent.size, ONE, GROUP, 1.0, 2.0)
+    assert [(one.data, one.arrived_at) for one in two.sealing.open_run(came)] == [(b"one", 1.0), (b"3", 2.0)]
+    assert two.counters == {"opened": 2, "drop_forged": 1}
+    assert [one.data for one in Member(TWO, 3).sealing.open_run(came._replace(size=20))] == []
+    empty = b"".join(one.send(b"") for _ in range(2))
+    assert [one.data for one in two.sealing.open_run(DatagramRun(empty, SEAL_BYTES, ONE, GROUP))] == [b"", b""]
+
+
+def test_a_run_of_which_some_have_open_heads_is_sealed_one_by_one() -> None:
+    helped, two = Helped(ONE, 1), Helped(TWO, 2)
+    data = encode_data(7, False, 1, 0, 0, bytes(20), 1)
+    (sent,) = helped.sealing.seal([SendRun(data + data, GROUP, ECT_0, len(data))])
+    assert isinstance(sent, SendRun)
+    assert sent.data[0] == sent.data[sent.size] == HEADED_VERSION
+    came = DatagramRun(sent.data, sent.size, ONE, GROUP)
+    assert two.sealing.open_run(came) == [came._replace(data=data + data, size=len(data))]
+
+
 def test_what_keeps_it_shut_is_counted() -> None:
     one, two, stranger = Member(ONE, 1), Member(TWO, 2), Member(ONE, 3, GroupKeys([(7, bytes(32))]))
     packet = one.send(PACKET)
@@ -167,7 +191,7 @@ def test_without_a_number_left_another_one_is_drawn(monkeypatch: pytest.MonkeyPa
     first = one.send(PACKET)
 
     class Spent:
-        is_exhausted = True
+        left = 0
 
         def renew(self, sender: int) -> None:
             one.sealing._seal = Seal(KEYS.epochs, sender)

@@ -9,9 +9,10 @@ from hosts import protocols
 from hosts.endpoint import Address, Datagram, ReceiverEndpoint, Send, SenderEndpoint
 from hosts.parts.bounds import most
 from hosts.protocol import Session
+from hosts.runtime.datagrams import RUN_BYTES
 from hosts.security.complaint import complaint
 from hosts.security.keys import GroupKeys
-from hosts.security.secured import SIZES, SecuredReceiver, SecuredSender, sealed_options, secure
+from hosts.security.secured import RUN_PACKETS, SIZES, SecuredReceiver, SecuredSender, sealed_options, secure
 from hosts.wire.header import MAX_DATAGRAM_BYTES, SEAL_BYTES, SEALED_VERSION
 from tests.hosts.network import Network
 
@@ -60,6 +61,20 @@ def test_a_stream_comes_whole_in_packets_that_fit(name: str) -> None:
         assert bytes(receiver.received) == data
         assert receiver.end is not None
         assert receiver.end.complete
+
+
+@pytest.mark.parametrize("name", protocols.names())
+def test_a_sealed_run_leaves_as_one_message(name: str) -> None:
+    protocol = secure(protocols.get(name), KEYS, random.Random(1), lambda: 1.8e9)
+    core = protocol.sender(Session(GROUP, "10.0.0.1", 7), random.Random(2), SLOW.get(name))
+    assert isinstance(core, SecuredSender)
+    core.place(Address("10.0.0.1", 4000))
+    core.start(now=0.0)
+    assert core.core.run_bytes == 0, "who was not told that runs may be sent sends none"
+    core.run_bytes = RUN_BYTES
+    core.start(now=0.0)
+    for size in range(20, MAX_DATAGRAM_BYTES - SEAL_BYTES + 1):
+        assert min(core.core.run_bytes // size, RUN_PACKETS) * (size + SEAL_BYTES) <= RUN_BYTES
 
 
 @pytest.mark.parametrize("name", protocols.names())

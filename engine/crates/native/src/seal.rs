@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use ::seal::{Endpoint, Refused, GROWTH, SEED};
+use ::seal::{opened_bytes, Endpoint, Refused, GROWTH, SEED};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -10,6 +10,9 @@ use pyo3::types::{PyBytes, PyString};
 
 /// As Python has it.
 type Address<'py> = (Bound<'py, PyString>, u16);
+
+/// What was in a run, and which of its packets are none, and why.
+type Opened<'py> = (Bound<'py, PyBytes>, Vec<(usize, Bound<'py, PyString>)>);
 
 fn endpoint((host, port): &Address<'_>) -> PyResult<Endpoint> {
     let host = host.to_str()?;
@@ -33,8 +36,8 @@ impl Seal {
     }
 
     #[getter]
-    fn is_exhausted(&self) -> bool {
-        self.seal.is_exhausted()
+    fn left(&self) -> u32 {
+        self.seal.left()
     }
 
     fn renew(&mut self, sender: u64) {
@@ -62,6 +65,25 @@ impl Seal {
             match self.seal.seal(packet, source, destination, time_s, sealed) {
                 true => Ok(()),
                 false => Err(PyValueError::new_err("it has no numbers left")),
+            }
+        })
+    }
+
+    fn seal_run<'py>(
+        &mut self,
+        py: Python<'py>,
+        packets: &[u8],
+        size: usize,
+        source: Address<'py>,
+        destination: Address<'py>,
+        time_s: u32,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
+        let length = packets.len() + packets.len().div_ceil(size.max(1)) * GROWTH;
+        PyBytes::new_with(py, length, |sealed| {
+            match self.seal.seal_run(packets, size, source, destination, time_s, sealed) {
+                true => Ok(()),
+                false => Err(PyValueError::new_err("packets of no length, or too few numbers left")),
             }
         })
     }
@@ -96,6 +118,27 @@ impl Seal {
         packet_or_reason(py, sealed, |packet| self.seal.open(sealed, source, destination, time_s, packet))
     }
 
+    fn open_run<'py>(
+        &mut self,
+        py: Python<'py>,
+        sealed: &[u8],
+        size: usize,
+        source: Address<'py>,
+        destination: Address<'py>,
+        time_s: u32,
+    ) -> PyResult<Opened<'py>> {
+        if size == 0 {
+            return Err(PyValueError::new_err("packets of no length"));
+        }
+        let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
+        let mut refused = Vec::new();
+        let packets = PyBytes::new_with(py, opened_bytes(sealed.len(), size), |packets| {
+            refused = self.seal.open_run(sealed, size, source, destination, time_s, packets);
+            Ok(())
+        })?;
+        Ok((packets, refused.into_iter().map(|(place, why)| (place, reason(py, why))).collect()))
+    }
+
     fn open_headed<'py>(
         &mut self,
         py: Python<'py>,
@@ -120,17 +163,23 @@ fn packet_or_reason<'py>(
         outcome = open(packet);
         Ok(())
     })?;
-    let reason = match outcome {
-        Ok(()) => return Ok(packet.into_any()),
-        Err(Refused::Open) => intern!(py, "open"),
-        Err(Refused::Epoch) => intern!(py, "epoch"),
-        Err(Refused::Forged) => intern!(py, "forged"),
-        Err(Refused::Replayed) => intern!(py, "replayed"),
-        Err(Refused::Stale) => intern!(py, "stale"),
-        Err(Refused::Own) => intern!(py, "own"),
-        Err(Refused::Crowded) => intern!(py, "crowded"),
+    Ok(match outcome {
+        Ok(()) => packet.into_any(),
+        Err(why) => reason(py, why).into_any(),
+    })
+}
+
+fn reason(py: Python<'_>, why: Refused) -> Bound<'_, PyString> {
+    let name = match why {
+        Refused::Open => intern!(py, "open"),
+        Refused::Epoch => intern!(py, "epoch"),
+        Refused::Forged => intern!(py, "forged"),
+        Refused::Replayed => intern!(py, "replayed"),
+        Refused::Stale => intern!(py, "stale"),
+        Refused::Own => intern!(py, "own"),
+        Refused::Crowded => intern!(py, "crowded"),
     };
-    Ok(reason.clone().into_any())
+    name.clone()
 }
 
 /// HalfSipHash-2-4 of a message of whole words.

@@ -12,6 +12,6 @@ mod sign;
 mod window;
 
 pub use hop::tag as hop_tag;
-pub use seal::{Endpoint, Refused, Seal, FRESH_S, GROWTH, MOST_SENDERS};
+pub use seal::{opened_bytes, Endpoint, Refused, Seal, FRESH_S, GROWTH, MOST_SENDERS};
 pub use sign::{verify, Signer, PUBLIC, SEED, SIGNATURE};
 pub use window::{Window, WINDOW};

@@ -98,9 +98,9 @@ impl Seal {
         self.counter = 0;
     }
 
-    /// Whether `seal` needs another sender first.
-    pub fn is_exhausted(&self) -> bool {
-        self.counter == u32::MAX
+    /// Packets that may be sealed before it has to go on as another sender.
+    pub fn left(&self) -> u32 {
+        u32::MAX - self.counter
     }
 
     /// Seal a packet into `sealed`, which is longer by `GROWTH`. `time_s` is Unix time, modulo 2^32. Whether it was.
@@ -112,7 +112,7 @@ impl Seal {
         time_s: u32,
         sealed: &mut [u8],
     ) -> bool {
-        if self.is_exhausted() || sealed.len() != packet.len() + GROWTH {
+        if self.left() == 0 || sealed.len() != packet.len() + GROWTH {
             return false;
         }
         let (protocol, kind) = match packet {
@@ -135,6 +135,27 @@ impl Seal {
         true
     }
 
+    /// Seal a run of packets of `size` bytes each, of which the last may be shorter, into one of sealed packets. Whether
+    /// it was: not when there are too few numbers left for all of them, or a length is wrong.
+    pub fn seal_run(
+        &mut self,
+        packets: &[u8],
+        size: usize,
+        source: Endpoint,
+        destination: Endpoint,
+        time_s: u32,
+        sealed: &mut [u8],
+    ) -> bool {
+        let count = packets.len().div_ceil(size.max(1));
+        if size == 0 || count > self.left() as usize || sealed.len() != packets.len() + count * GROWTH {
+            return false;
+        }
+        packets
+            .chunks(size)
+            .zip(sealed.chunks_mut(size + GROWTH))
+            .all(|(packet, sealed)| self.seal(packet, source, destination, time_s, sealed))
+    }
+
     /// Likewise, with the packet's first `head` bytes, which have a common header, as they are but for the version: what
     /// says who sealed it stands behind them.
     pub fn seal_headed(
@@ -147,7 +168,7 @@ impl Seal {
         sealed: &mut [u8],
     ) -> bool {
         let is_packet = packet.first() == Some(&OPEN_VERSION) && (1..=packet.len()).contains(&head);
-        if self.is_exhausted() || sealed.len() != packet.len() + GROWTH || !is_packet {
+        if self.left() == 0 || sealed.len() != packet.len() + GROWTH || !is_packet {
             return false;
         }
         let (known, rest) = sealed.split_at_mut(head + HEADER);
@@ -188,6 +209,28 @@ impl Seal {
         let (body, tag) = rest.split_at(packet.len());
         packet.copy_from_slice(body);
         self.take(header, header[3], &known_of(header, source, destination), tag, time_s, packet)
+    }
+
+    /// Open a run of packets of `size` bytes each, of which the last may be shorter, into `packets`: each at the place of
+    /// one that is shorter by `GROWTH` (`opened_bytes` in all). Which of them are refused, and why; theirs is no packet's.
+    pub fn open_run(
+        &mut self,
+        sealed: &[u8],
+        size: usize,
+        source: Endpoint,
+        destination: Endpoint,
+        time_s: u32,
+        mut packets: &mut [u8],
+    ) -> Vec<(usize, Refused)> {
+        let mut refused = Vec::new();
+        for (place, sealed) in sealed.chunks(size).enumerate() {
+            let (packet, rest) = packets.split_at_mut(sealed.len().saturating_sub(GROWTH));
+            packets = rest;
+            if let Err(why) = self.open(sealed, source, destination, time_s, packet) {
+                refused.push((place, why));
+            }
+        }
+        refused
     }
 
     /// Likewise of what `seal_headed` made.
@@ -260,6 +303,11 @@ fn open(key: &LessSafeKey, counter: u32, known: &[u8], tag: &[u8], packet: &mut 
     key.open_in_place_separate_tag(key::nonce(counter), Aad::from(known), tag, packet, 0..)
         .map(|_| ())
         .map_err(|_| Refused::Forged)
+}
+
+/// Bytes of what is in a run of sealed packets.
+pub fn opened_bytes(sealed: usize, size: usize) -> usize {
+    sealed / size * size.saturating_sub(GROWTH) + (sealed % size).saturating_sub(GROWTH)
 }
 
 /// What is authenticated beside the packet.

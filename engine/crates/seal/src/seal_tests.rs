@@ -1,6 +1,6 @@
 //! Tests of seal.rs.
 
-use super::{Endpoint, Refused, Seal, FRESH_S, GROWTH};
+use super::{opened_bytes, Endpoint, Refused, Seal, FRESH_S, GROWTH};
 
 const SECRET: [u8; 32] = [7; 32];
 const NOW: u32 = 1_800_000_000;
@@ -188,4 +188,49 @@ fn the_format_stays() {
     assert_eq!(&text[..40], "020506010102030405060708000000006b49d200");
     assert_eq!(text.len(), 2 * (10 + GROWTH));
     assert_eq!(&text[40..], "0becca3aa704f23a69e6c27ebcc936fa33ebed803c1af7b3f077");
+}
+
+#[test]
+fn a_run_is_its_packets_one_after_the_other() {
+    let (mut one, mut alone, mut two) = (of(1), of(1), of(2));
+    let packets = b"\x01\x05\x06 first\x01\x05\x06second\x01\x05";
+    let mut run = vec![0; packets.len() + 3 * GROWTH];
+    assert!(one.seal_run(packets, 9, at(1), at(2), NOW, &mut run));
+    let each: Vec<u8> = packets.chunks(9).flat_map(|packet| sealed(&mut alone, packet)).collect();
+    assert_eq!(run, each);
+    assert_eq!(opened_bytes(run.len(), 9 + GROWTH), packets.len());
+    let mut out = vec![0; packets.len()];
+    assert_eq!(two.open_run(&run, 9 + GROWTH, at(1), at(2), NOW, &mut out), []);
+    assert_eq!(out, packets);
+    let again = [0, 1, 2].map(|place| (place, Refused::Replayed));
+    assert_eq!(two.open_run(&run, 9 + GROWTH, at(1), at(2), NOW, &mut out), again);
+}
+
+#[test]
+fn what_is_wrong_in_a_run_is_refused_alone() {
+    let (mut one, mut two) = (of(1), of(2));
+    let mut run = vec![0; 30 + 3 * GROWTH];
+    assert!(one.seal_run(&[7; 30], 10, at(1), at(2), NOW, &mut run));
+    run[10 + GROWTH] = 1;
+    run.truncate(2 * (10 + GROWTH) + 30);
+    let mut out = vec![0; opened_bytes(run.len(), 10 + GROWTH)];
+    let refused = two.open_run(&run, 10 + GROWTH, at(1), at(2), NOW, &mut out);
+    assert_eq!(refused, [(1, Refused::Open), (2, Refused::Forged)]);
+    assert_eq!(out[..10], [7; 10]);
+    for size in 1..GROWTH + 10 {
+        let mut out = vec![0; opened_bytes(run.len(), size)];
+        assert_eq!(two.open_run(&run, size, at(1), at(2), NOW, &mut out).len(), run.len().div_ceil(size));
+    }
+}
+
+#[test]
+fn a_run_for_which_too_few_numbers_are_left_is_not_sealed() {
+    let mut one = of(1);
+    one.counter = u32::MAX - 2;
+    let mut run = vec![0; 30 + 3 * GROWTH];
+    assert!(!one.seal_run(&[7; 30], 10, at(1), at(2), NOW, &mut run));
+    assert!(!one.seal_run(&[7; 20], 0, at(1), at(2), NOW, &mut run[..20 + 2 * GROWTH]));
+    assert!(!one.seal_run(&[7; 20], 10, at(1), at(2), NOW, &mut run));
+    assert!(one.seal_run(&[7; 20], 10, at(1), at(2), NOW, &mut run[..20 + 2 * GROWTH]));
+    assert_eq!(one.left(), 0);
 }
