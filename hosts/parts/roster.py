@@ -23,6 +23,8 @@ class Member:
     heard_at: float
     progress_at: float
     rtt: float
+    is_measured: bool = True
+    """Whether its round trip time is no guess: it has answered something that we have said."""
     delivered: int = 0
     """Blocks that its application has, in order."""
     feedback: int = 0

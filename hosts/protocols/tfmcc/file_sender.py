@@ -6,6 +6,7 @@ symbols once; then, of the blocks of which somebody lacks packets, as many new s
 
 import random
 from collections.abc import Sequence
+from statistics import median_low
 from typing import Final
 
 from hosts.endpoint import (
@@ -46,6 +47,8 @@ OPEN_BLOCKS: Final = 24
 """Blocks that somebody still lacks, at most: the receivers' and the sender's buffer (ours)."""
 LEAST_RTT_S: Final = 0.005
 """Times of ordinary machines below this are noise (ours)."""
+FAR: Final = 4.0
+"""Whose round trip is so many times as long as most of the others' is far away, if it is there (ours)."""
 LEAST_HEARTBEAT_S: Final = 0.02
 ANNOUNCE_S: Final = 0.25
 
@@ -56,7 +59,7 @@ class TfmccFileSender(FileSender, TfmccSender):
     def __init__(self, session: Session, options: TfmccOptions, rng: random.Random) -> None:
         super().__init__(session, options, rng)
         self._has_file(options.payload_bytes, OPEN_BLOCKS)
-        self._announce_at = 0.0
+        self._announce_at = self._announced_from = 0.0
 
     # --- the application's side
 
@@ -70,7 +73,7 @@ class TfmccFileSender(FileSender, TfmccSender):
     def start(self, *, now: float) -> Sequence[Effect]:
         self._now = now
         self._wait_until = now + self.session.wait
-        self._announce_at = now
+        self._announce_at = self._announced_from = now
         return self.handle_timer(now=now)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
@@ -125,22 +128,39 @@ class TfmccFileSender(FileSender, TfmccSender):
             return effects
         at = datagram.came_at(now)
         rtt = at - packet.echo_time_us * 1e-6 - packet.held_us * 1e-6
-        if not 0 <= rtt <= self.options.largest_rtt_s:
-            rtt = self.options.initial_rtt
-        members[packet.receiver] = Member(source, now, now, max(rtt, LEAST_RTT_S))
+        is_measured = 0 <= rtt <= min(self.options.largest_rtt_s, at - self._announced_from)
+        rtt = max(rtt, LEAST_RTT_S) if is_measured else self.options.initial_rtt
+        members[packet.receiver] = Member(source, now, now, rtt, is_measured)
         effects.append(PeerJoined(source))
         if self.state == "waiting" and len(members) >= self.session.receivers:
             effects += self._begin(now)
+        elif self.state == "sending" and self.steering.is_unheard and FAR * rtt < self.steering.rounds.max_rtt:
+            self.steering.know_rtts(*self._known_rtt)  # those before are far away, or were not there
+            self.steering.rounds.begin(now)
         return effects
 
     def _begin(self, now: float) -> list[Effect]:
-        """Everybody's round trip time is known: slowstart begins with it."""
+        """Slowstart begins with everybody's round trip time."""
         self.state = "sending"
         self.detail = ""
-        self.steering.know_rtts(max(member.rtt for member in self.roster.members.values()))
+        self.steering.know_rtts(*self._known_rtt)
         self._begin_data(now)
         self._file.begin(now)
         return [SessionStarted(), *self._transmit(now)]
+
+    @property
+    def _known_rtt(self) -> tuple[float, bool]:
+        """The largest, as it was measured when they joined, and whether that is everybody's. Who has answered no
+        announcement, or answers one late, may not be there: its round trip is taken for no longer than that of somebody
+        unknown, until it says so itself (`Path.is_far`)."""
+        members = self.roster.members.values()
+        rtts = [member.rtt for member in members if member.is_measured]
+        if not rtts:
+            return self.options.initial_rtt, False
+        largest, usual = max(rtts), FAR * median_low(rtts)
+        if largest <= usual:
+            return largest, len(rtts) == len(members)
+        return min(largest, max(usual, self.options.initial_rtt)), False
 
     # --- blocks
 

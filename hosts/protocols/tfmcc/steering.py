@@ -79,11 +79,19 @@ class Steering:
         """Data begin to flow."""
         self._quiet_since = self.rounds.started_at = now
 
-    def know_rtts(self, max_rtt: float) -> None:
-        """Everybody's round trip time is known before any data."""
-        self.rounds.know_rtts(max_rtt)
+    def know_rtts(self, max_rtt: float, of_all: bool) -> None:
+        """Round trip times are known before any report: everybody's, or those of some."""
+        if of_all:
+            self.rounds.know_rtts(max_rtt)
+        else:
+            self.rounds.guess(max_rtt)
         self._first_rate = self._initial_rate
         self.control = self._control_from(self._first_rate)
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether nobody has said anything by which the rate goes."""
+        return self.slowstart and self.clr is None
 
     @property
     def _initial_rate(self) -> float:
