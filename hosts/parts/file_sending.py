@@ -5,6 +5,7 @@ from collections import Counter
 from hosts.endpoint import Address, PeerDropped, PeerFinished, Sample
 from hosts.parts.fec.outgoing import OutgoingBlocks
 from hosts.parts.roster import Member, Roster
+from hosts.parts.silence import START_BLOCKS
 from hosts.wire.farewell import MemberFin
 from hosts.wire.reason import Reason
 
@@ -35,8 +36,11 @@ class FileSending:
         self.blocks.need(needs, seq)
 
     def free(self) -> None:
-        """Blocks that all have are kept no longer. All are when nobody is there who needs them: somebody may come."""
-        self.blocks.free(self.roster.least_delivered(0))
+        """Blocks that all have are kept no longer. All are when nobody is there who needs them, and the first one
+        until all have another: somebody may come."""
+        delivered = self.roster.least_delivered(0)
+        if delivered > START_BLOCKS:
+            self.blocks.free(delivered)
 
     def is_strange(self, fin: MemberFin, source: Address) -> bool:
         """Whether a FIN is of nobody who takes part or has; a drop is counted then."""

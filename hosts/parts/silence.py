@@ -19,6 +19,12 @@ three probes of MTCP)."""
 PROVEN_TIMES: Final = 3
 """So often, at least SILENT_S apart, one that is there tells of something new that it has (ours: a forged packet is
 one)."""
+START_BYTES: Final = 3 * 14_600
+"""So much of a stream is kept from its beginning on, whoever has acknowledged it, while nobody has shown that it is
+there: those who were meant may still come (ours: an initial window of RFC 6928 and the next one, which is twice as
+large; who acknowledges more goes on)."""
+START_BLOCKS: Final = 1
+"""Of a file in blocks, which are as large, so many are kept until all have more (ours, likewise)."""
 
 
 class Presence:
@@ -41,6 +47,13 @@ class Presence:
     def is_proven(self) -> bool:
         """Whether that was often enough."""
         return self.times >= PROVEN_TIMES
+
+
+def kept_from(presences: Iterable[Presence], first: int, base: int, packet_bytes: int) -> int:
+    """The packet from which on a stream is kept whose first is `first`, when all have said that they have those before
+    `base`: while it is not sure that anybody is there, who was meant may still come."""
+    is_little = (base - first) * packet_bytes <= START_BYTES
+    return first if is_little and not any(presence.is_proven for presence in presences) else base
 
 
 def nobody_text(text: str, failed: str) -> str:

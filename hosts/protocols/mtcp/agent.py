@@ -9,6 +9,7 @@ from collections import Counter
 
 from hosts.endpoint import Address, CongestionSignal, Effect
 from hosts.parts.sack import Scoreboard, bits
+from hosts.parts.silence import kept_from
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
 from hosts.protocols.mtcp.aside import KEPT_BUFFERS
 from hosts.protocols.mtcp.children import Child
@@ -80,14 +81,12 @@ class Agent:
         self.witness = Witness(self.store) if options.sample_s and options.assist == "switch" else None
         """Whether switches may be believed; None: they are."""
         self.summary_changed = False
-        """Something else than cwnd has changed that the congestion summary depends on; who wants to know sets it back
-        before."""
+        """Something else than cwnd has changed that the summary depends on; who wants to know sets it back before."""
 
     # --- children
 
     def add_child(self, address: Address, buffer_bytes: int, now: float, *, first: int | None = None) -> Child:
-        """Admit a child with a buffer of so many bytes, that has everything before packet `first` (default: `end`),
-        which must be held."""
+        """Admit a child with such a buffer, that has all before packet `first` (default: `end`), which must be held."""
         first = self.end if first is None else first
         offset = self.store.offset_of(first)
         number = self._numbers.take()
@@ -194,8 +193,7 @@ class Agent:
         return int(min(self.advertised.end, self.kept_end)) if self._silence.aside else self.advertised.end
 
     def buffer_run(self, data: bytes, offset: int, size: int, send_time_us: int, now: float) -> None:
-        """Packets from `end` on are multicast now, one after the other, each with `size` bytes of the stream from
-        `offset` on."""
+        """Packets from `end` on are multicast now, each with `size` bytes of the stream, from `offset` on."""
         store, twnd = self.store, self.congestion.twnd
         first = store.end
         length = DATA_BYTES + size
@@ -348,7 +346,9 @@ class Agent:
             self.delays.refresh()
 
     def _trim(self) -> None:
-        base = self._board.base
+        base, store, presences = self._board.base, self.store, (child.presence for child in self.children.values())
+        if self._own_clock and store.first_offset == 0:
+            base = kept_from(presences, store.first, base, self.options.payload_bytes)
         keep_offset = self.advertised.keep_offset
         aside = self._silence.aside
         if aside:
@@ -356,7 +356,7 @@ class Agent:
             keep_offset = min(keep_offset, aside.keep_offset)
         if self.witness is not None and self.witness.kept is not None:
             base = min(base, self.witness.kept)
-        self.store.trim(base, keep_offset - self._kept_below)
+        store.trim(base, keep_offset - self._kept_below)
 
     # --- feedback that a switch merged from several children's (docs/assist.md)
 

@@ -6,10 +6,11 @@ what it lacks.
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send, SendRun
 from hosts.parts.sack import bits
-from hosts.parts.silence import patience_s
+from hosts.parts.silence import Presence, kept_from, patience_s
 from hosts.protocols.rla.advertised import Advertised
 from hosts.protocols.rla.branch import Asked, Branch
 from hosts.protocols.rla.congestion import Congestion
@@ -129,9 +130,13 @@ class Flow:
         self._advertised.forget()
 
     @property
+    def _presences(self) -> Iterator[Presence]:
+        return (branch.presence for branch in self.branches.values())
+
+    @property
     def has_start(self) -> bool:
         """Whether all is kept that was sent."""
-        return self._inflight.kept_from == 0
+        return self._inflight.held_from == 0
 
     @property
     def base(self) -> int:
@@ -313,7 +318,8 @@ class Flow:
         self.listening.acknowledged_by_all(fresh.bit_count(), in_flight, self.window.srtt_max, now, sent_at)
         inflight.listened.advance()
         self._repairs.completed(fresh, before, inflight.base)
-        inflight.let_go()
+        if not self.has_start or kept_from(self._presences, 0, inflight.base, self.options.payload_bytes):
+            inflight.let_go()
 
     # --- timeouts
 

@@ -33,7 +33,8 @@ class InFlight:
         self.listened = Scoreboard(0)
         self.aside = Scoreboard(0)
         self.set_aside: set[int] = set()
-        self._kept_from = 0
+        self.held_from = 0
+        """The first packet that is there."""
 
     @property
     def base(self) -> int:
@@ -42,7 +43,7 @@ class InFlight:
 
     @property
     def kept_from(self) -> int:
-        """The first packet that is kept."""
+        """The first packet that somebody lacks."""
         return min(self.listened.base, self.aside.base) if self.set_aside else self.listened.base
 
     def offset(self, seq: int) -> int:
@@ -112,6 +113,6 @@ class InFlight:
     def let_go(self) -> None:
         """Of what everybody has."""
         until = self.kept_from
-        for seq in range(self._kept_from, until):
+        for seq in range(self.held_from, until):
             del self.packets[seq]
-        self._kept_from = until
+        self.held_from = until

@@ -7,6 +7,7 @@ import pytest
 from hosts.endpoint import Address
 from hosts.parts.file_sending import FileSending
 from hosts.parts.roster import Member
+from hosts.parts.silence import START_BLOCKS
 from hosts.wire.farewell import MemberFin
 from hosts.wire.reason import Reason
 
@@ -51,3 +52,15 @@ def test_a_fin_of_nobody_is_dropped_and_one_of_who_is_through_is_not(file: FileS
     assert not file.is_strange(fin(1, complete=False), NEAR)
     assert file.is_strange(fin(9, complete=False), STRANGER)
     assert counters["drop_stranger"] == 1
+
+
+def test_the_first_blocks_are_kept_until_all_have_more(file: FileSending) -> None:
+    """Who says that it has them may not be there, and those who were meant come later."""
+    for seq in range(START_BLOCKS + 1):
+        file.blocks.write(bytes(file.blocks.space))
+        while file.blocks.has_piece:
+            file.blocks.next_piece(seq)
+        for member in file.roster.members.values():
+            assert file.blocks.has_all
+            file.told(member, file.blocks.passed, (), seq, 5.0)
+    assert not file.blocks.has_all

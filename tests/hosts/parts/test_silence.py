@@ -1,6 +1,16 @@
 """For how long silence is borne."""
 
-from hosts.parts.silence import PROVEN_TIMES, SILENT_ROUNDS, SILENT_S, Presence, behind_text, is_success, patience_s
+from hosts.parts.silence import (
+    PROVEN_TIMES,
+    SILENT_ROUNDS,
+    SILENT_S,
+    START_BYTES,
+    Presence,
+    behind_text,
+    is_success,
+    kept_from,
+    patience_s,
+)
 from hosts.wire.reason import Reason
 
 
@@ -25,6 +35,16 @@ def test_who_acknowledged_nothing_counts_when_somebody_is_missing() -> None:
     assert is_success([Reason.UNPROVEN, Reason.UNPROVEN], whole=2, wanted=2)
     assert not is_success([Reason.UNPROVEN], whole=1, wanted=2)
     assert not is_success([Reason.UNPROVEN, Reason.SILENT], whole=2, wanted=2)
+
+
+def test_the_beginning_is_kept_until_somebody_is_there_or_it_is_much() -> None:
+    there, stranger = Presence(), Presence()
+    much = START_BYTES // 1000
+    assert kept_from([], 5, 5 + much, 1000) == kept_from([there, stranger], 5, 5 + much, 1000) == 5
+    assert kept_from([], 5, 6 + much, 1000) == 6 + much
+    for times in range(PROVEN_TIMES):
+        there.told(times * SILENT_S)
+    assert kept_from([stranger, there], 5, 6, 1000) == 6
 
 
 def test_who_tells_often_enough_is_there() -> None:

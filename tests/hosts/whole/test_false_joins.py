@@ -10,12 +10,18 @@ import pytest
 
 from hosts import protocols
 from hosts.endpoint import Address, Datagram, PeerDropped
+from hosts.parts.fec.pieces import BlockStatus
 from hosts.protocols.arbor.packets import JOIN as ARBOR_JOIN
+from hosts.protocols.arbor.packets import Blocks, encode_blocks
 from hosts.protocols.arbor.packets import Join as ArborJoin
 from hosts.protocols.mtcp.control import JOIN as MTCP_JOIN
 from hosts.protocols.mtcp.control import Join as MtcpJoin
+from hosts.protocols.mtcp.packets import encode_feedback
+from hosts.protocols.mtcp.wire import UNLIMITED
+from hosts.protocols.rla.packets import ACK, Ack
 from hosts.protocols.rla.packets import JOIN as RLA_JOIN
 from hosts.protocols.rla.packets import Join as RlaJoin
+from hosts.protocols.tfmcc.blocks import encode_status
 from hosts.protocols.tfmcc.packets import Join as TfmccJoin
 from hosts.protocols.tfmcc.packets import encode_join as tfmcc_join
 from hosts.wire.format import Format, by_kind
@@ -30,29 +36,42 @@ FEEDBACK = {"ACK", "PROGRESS", "BLOCKS"}
 """Packets that tell of what was received."""
 MOST_DELAY_S = 3.0
 """As for any packet of a stranger (topologies/attacks.py)."""
-MOST_DELAY_BEFORE_S = 5.0
-"""For one that comes before there are data, and says that it is far away: slowstart takes its time."""
+MOST_DELAY_BEFORE_S = 4.0
+"""For one that comes before there are data."""
 WINDOW = 1 << 24
 LATE_S = 3.0
+TELLS_S = (1.0, 1.5)
+"""Twice, for the first one may come before there is anything to have."""
 
 
 class Protocol(NamedTuple):
     world: Callable[..., Any]
     join: Callable[[int, int], bytes]
     """A stranger's, of this session, with this number."""
+    tell: Callable[[int, int], bytes]
+    """Likewise: it has the first packet, or block."""
 
 
 PROTOCOLS = {
     "mtcp": Protocol(
-        MtcpWorld, lambda session, _: MTCP_JOIN.encode(MtcpJoin(session, False, True, False, True, 0, WINDOW, 0))
+        MtcpWorld,
+        lambda session, _: MTCP_JOIN.encode(MtcpJoin(session, False, True, False, True, 0, WINDOW, 0)),
+        lambda session, _: encode_feedback(session, False, 1, 0, 0, 0, UNLIMITED, 0, WINDOW, 0),
     ),
-    "rla": Protocol(RlaWorld, lambda session, _: RLA_JOIN.encode(RlaJoin(session, True, WINDOW))),
+    "rla": Protocol(
+        RlaWorld,
+        lambda session, _: RLA_JOIN.encode(RlaJoin(session, True, WINDOW)),
+        lambda session, number: ACK.encode(Ack(session, False, False, False, 1, WINDOW, 0, number - 1, 0, 0)),
+    ),
     "arbor": Protocol(
         partial(FileWorld, "arbor"),
         lambda session, number: ARBOR_JOIN.encode(ArborJoin(session, number, 0, 0)),
+        lambda session, number: encode_blocks(Blocks(session, number, 1, 1, ())),
     ),
     "tfmcc": Protocol(
-        partial(FileWorld, "tfmcc"), lambda session, number: tfmcc_join(TfmccJoin(session, number, 0, 0, 0))
+        partial(FileWorld, "tfmcc"),
+        lambda session, number: tfmcc_join(TfmccJoin(session, number, 0, 0, 0)),
+        lambda session, number: encode_status(BlockStatus(session, number, 1, 1, ())),
     ),
 }
 
@@ -73,13 +92,15 @@ def run(
     claims: bool = False,
     goes_on: bool = False,
     gets_on: int = 0,
+    tells_s: Iterable[float] = (),
     parameters: Mapping[str, Any] | None = None,
     limit: float = 100.0,
 ) -> Any:
     """Two receivers, and strangers with these numbers, whose JOINs come with the sender's first packet, or with its
     first data. `late`: receivers that hear nothing until `late_s`; `kills`: the second receiver dies when they come;
     `claims`: they say once that they have what a receiver says that it has; `goes_on`: and again each second;
-    `gets_on`: and so many more packets or blocks each time.
+    `gets_on`: and so many more packets or blocks each time. `tells_s`: so much later they say that they have the first
+    packet or block.
     """
     made_by = PROTOCOLS[name]
     world = made_by.world(2, size=SIZE, wanted=2, wait=wait, parameters=parameters)
@@ -92,8 +113,12 @@ def run(
             return
         came = True
         for number in strangers:
-            join = made_by.join(world.sender.endpoint.session_id, number)
-            network.at(network.now, world.sender.receive, Datagram(join, stranger(number), world.sender.address))
+            session = world.sender.endpoint.session_id
+            packets = [(0.0, made_by.join(session, number))]
+            packets += [(after, made_by.tell(session, number)) for after in tells_s]
+            for after, packet in packets:
+                said = Datagram(packet, stranger(number), world.sender.address)
+                network.at(network.now + after, world.sender.receive, said)
         if kills:
             network.at(network.now, world.receivers[1].kill)
 
@@ -207,6 +232,13 @@ def test_a_receiver_that_comes_later_still_gets_the_file(name: str) -> None:
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_strangers_that_fill_all_places(name: str) -> None:
     world = run(name, [1, 2], late=[0, 1])
+    assert_only_strangers_are_lost(world, 1, 2)
+    assert ends_s(world) < LATE_S + ends_s(run(name, [])) + MOST_DELAY_BEFORE_S
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_those_who_also_say_that_they_have_the_first_of_it_keep_nobody_out(name: str) -> None:
+    world = run(name, [1, 2], late=[0, 1], wait=20.0, tells_s=TELLS_S)
     assert_only_strangers_are_lost(world, 1, 2)
     assert ends_s(world) < LATE_S + ends_s(run(name, [])) + MOST_DELAY_BEFORE_S
 

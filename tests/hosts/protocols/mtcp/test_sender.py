@@ -19,6 +19,7 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
+from hosts.parts.silence import PROVEN_TIMES, SILENT_S, START_BYTES
 from hosts.protocol import Session
 from hosts.protocols.mtcp.control import (
     Announce,
@@ -153,14 +154,31 @@ def test_a_repeated_join_is_answered_again() -> None:
     assert len(bench.core.agent.children) == 1
 
 
-def test_latecomers_are_refused() -> None:
+def test_latecomers_are_refused_once_somebody_has_shown_that_it_is_there() -> None:
     bench = Bench(1)
     bench.get(join(5000))
-    bench.write(1400)
-    bench.ack(1)
+    bench.write(PROVEN_TIMES * 1400)
+    for number in range(PROVEN_TIMES):
+        assert bench.core.agent.store.first_offset == 0
+        bench.ack(number + 1)
+        bench.now += SILENT_S
     effects = bench.get(join(5000), TWO)
     assert packets(effects, TWO) == [JoinAck(7, False, Reason.STARTED, 0, child=TWO)]
     assert PeerRefused(TWO, "the session has already started") in effects
+
+
+def test_nobody_has_the_start_thrown_away_by_an_acknowledgment_but_much_is_not_kept() -> None:
+    bench = Bench(1)
+    bench.get(join(5000))
+    bench.write(2 * 1400)
+    bench.ack(2)
+    assert JoinAck(7, False, Reason.NONE, 0, 1, child=TWO) in packets(bench.get(join(5000), TWO), TWO)
+    store = bench.core.agent.store
+    while store.first_offset == 0:
+        bench.write(1400)
+        assert bench.core.agent.end_offset <= START_BYTES + 2 * 1400
+        bench.ack(store.end)
+        bench.ack(store.end, source=TWO)
 
 
 def test_who_left_does_not_come_back() -> None:

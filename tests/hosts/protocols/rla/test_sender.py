@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, PeerDropped, PeerJoined, Send
+from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, PeerDropped, PeerJoined, PeerRefused, Send
+from hosts.parts.silence import PROVEN_TIMES, SILENT_S, START_BYTES
 from hosts.protocol import Session
 from hosts.protocols.rla import PROTOCOL
 from hosts.protocols.rla.packets import Ack, Data, encode_ack, encode_join, parse
@@ -74,6 +75,27 @@ def test_room_is_offered_in_large_parts_and_never_beyond_the_buffer() -> None:
     assert core.send_space == 0
     with pytest.raises(ValueError, match="send_space"):
         core.write(b"ab", now=0.0)
+
+
+def test_who_comes_late_gets_the_whole_until_somebody_has_shown_that_it_is_there() -> None:
+    core = sender()
+    core.write(bytes(PROVEN_TIMES * PAYLOAD), now=0.0)
+    for number in range(PROVEN_TIMES):
+        assert core.flow.has_start
+        acknowledge(core, number + 1, number * SILENT_S)
+    effects = core.receive(Datagram(encode_join(SESSION, True, 1 << 20), OTHER, SENDER), now=10.0)
+    assert any(isinstance(effect, PeerRefused) and effect.peer == OTHER for effect in effects)
+
+
+def test_no_more_than_the_beginning_is_kept_for_who_may_come() -> None:
+    core = sender()
+    now = 0.0
+    while core.flow.has_start:
+        now += 1e-4
+        core.write(bytes(core.send_space), now=now)
+        acknowledge(core, core.flow.end, now)
+        assert core.flow.base * PAYLOAD <= START_BYTES + (1 << 20)
+    assert not core.flow.branches[RECEIVER].presence.is_proven
 
 
 @pytest.mark.parametrize(("rules", "ecn"), [("tcp", ECT_0), ("paper", NOT_ECT)])
