@@ -33,9 +33,9 @@ MOST_DELAY_S: Final = 3.0
 """By which one packet may delay an open session: a block's repair, or the time in which it shows that somebody has not
 gone (ours)."""
 JOINING: Final[frozenset[Forgery]] = frozenset({"join", "claim"})
-MOST_JOIN_DELAY_S: Final = 8.0
-"""By which those may who join and are not there: for 6 s others wait for them (`hosts/parts/silence.py`), and TFMCC's
-slowstart begins slowly (ours)."""
+MOST_JOIN_DELAY_S: Final = 4.0
+"""By which those may who join and are not there: others wait for them as for who is silent (`hosts/parts/silence.py`),
+and slowstart may begin slowly (ours)."""
 MOST_SLOWER: Final = 0.05
 """Of an open session without a file, in the seconds that are simulated (ours)."""
 
@@ -144,7 +144,7 @@ def command(
     (docs/security.md), on open sessions, with and without P4 switches, on sealed and on signed ones. With --emulate the
     stranger is a host, and without P4 switches means a Linux bridge. Exit status: 1 when one on a sealed or signed
     session is not harmless, or one on an open session loses it something or delays it by more than 3 s, one that joins
-    by more than 8 s.
+    by more than 4 s.
     """
     try:
         loaded = load_scenario(scenario, purpose="emulate" if emulate else "simulate")
