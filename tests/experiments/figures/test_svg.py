@@ -19,7 +19,8 @@ from experiments.rows import ROWS
 
 ROOT = Path(__file__).parents[3]
 MOST_BYTES = 100_000
-MOST_BYTES_OF_ALL = 10_000_000
+MOST_BYTES_OF_ALL = 10 * 2**20
+"""Ten of what `du` and `ls` call a megabyte."""
 SVG = "{http://www.w3.org/2000/svg}"
 
 
