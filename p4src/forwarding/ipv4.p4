@@ -51,9 +51,7 @@ control check_ipv4(inout headers_t hdr, inout metadata_t meta, in standard_metad
         } else if (standard_metadata.checksum_error == 1) {
             if (hdr.igmp.isValid()) {
                 meta.drop_reason = drop_reason_t.igmp_checksum;
-            } else if (hdr.feedback.isValid() || hdr.rla_ack.isValid() || hdr.tfmcc_report.isValid()
-                       || hdr.vlmcc_challenge.isValid() || hdr.arbor_report.isValid() || hdr.arbor_blocks.isValid()
-                       || hdr.arbor_join.isValid()) {
+            } else if (IS_FEEDBACK(hdr)) {
                 meta.drop_reason = drop_reason_t.udp_checksum;
             } else {
                 meta.drop_reason = drop_reason_t.ipv4_checksum;

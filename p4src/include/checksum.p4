@@ -37,6 +37,10 @@
       hdr.arbor_blocks.packets, hdr.arbor_blocks.need_reserved }
 #define ARBOR_JOIN_FIELDS \
     { UDP_FIELDS, hdr.arbor_join.receiver, hdr.arbor_join.stands_for, hdr.arbor_join.time_us, hdr.arbor_join.time_comp_us }
+// Of these the UDP checksum is verified.
+#define IS_FEEDBACK(hdr) \
+    (hdr.feedback.isValid() || hdr.rla_ack.isValid() || hdr.tfmcc_report.isValid() || hdr.vlmcc_challenge.isValid() \
+     || hdr.arbor_report.isValid() || hdr.arbor_blocks.isValid() || hdr.arbor_join.isValid())
 
 // All set the same standard_metadata.checksum_error. A later pass of a report was verified in the first one.
 control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hosts.endpoint import SessionStarted
+from hosts.parts.silence import START_BYTES
 from hosts.protocol import Session
 from hosts.protocols.mtcp.aside import KEPT_BUFFERS
 from hosts.protocols.mtcp.receiver import MtcpReceiver
@@ -263,11 +264,11 @@ class Chaos:
 
     @property
     def storage_bound(self) -> int:
-        """Bytes: the window that all share, what is kept beyond it for orphans, for silent children and those of
-        children, and one packet.
+        """Bytes: the window that all share, and what is kept beyond it: for orphans, for silent children and those of
+        children, or of the stream's start, until somebody has shown that it is there; and one packet.
         """
-        payload = int(self.parameters["payload_bytes"])
-        return int(self.parameters["buffer_bytes"]) * (2 + 2 * KEPT_BUFFERS) + 64 * payload
+        payload, window = int(self.parameters["payload_bytes"]), int(self.parameters["buffer_bytes"])
+        return 2 * window + max(window * 2 * KEPT_BUFFERS, START_BYTES) + 64 * payload
 
 
 def describe(chaos: Chaos) -> str:
