@@ -36,9 +36,10 @@ RequestT = TypeVar("RequestT")
 class Twins(Generic[RequestT]):
     """One member's. Times are seconds on its clock."""
 
-    def __init__(self, period_s: float, twin_of: Callable[[RequestT], RequestT]) -> None:
-        """`period_s`: between two twins, at least; 0: there are none, and nothing is said twice."""
-        self._period_s = period_s
+    def __init__(self, assist: str, sample_s: float, twin_of: Callable[[RequestT], RequestT]) -> None:
+        """`assist`, `sample_s`: as a protocol's options have them. Between two twins are so many seconds at least; 0,
+        or no switches that help: there are none, and nothing is said twice."""
+        self._period_s = sample_s if assist == "switch" else 0.0
         self._twin_of = twin_of
         self._at = -inf  # the next twin
         self._check_at = -inf
@@ -74,6 +75,26 @@ class Audit:
         self._alone: dict[tuple[Address, str], int] = {}
         self.misquoted: list[Address] = []
         """Whose requests were dropped: a switch between them and the sender does so. Empty: none does."""
+
+    def told(
+        self,
+        kind: str,
+        about: Hashable,
+        value: float,
+        source: Address,
+        trip: float,
+        now: float,
+        *,
+        may_suppress: bool,
+        is_twin: bool,
+    ) -> list[Effect]:
+        """A request has come, that switches could judge (`heard`), a twin of such a one (`is_alone`), or neither; what
+        is to be done if it shows that a switch drops what it must not."""
+        if may_suppress:
+            self.heard(kind, about, value, now)
+        elif is_twin:
+            return self.is_alone(kind, about, value, source, trip, now)
+        return []
 
     def heard(self, kind: str, about: Hashable, value: float, now: float) -> None:
         """A request that switches could judge has come: of a kind and about something, with `value`, the less the more

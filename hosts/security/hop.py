@@ -11,7 +11,7 @@ from hosts.wire.sealed import HOP, Hop
 
 HOP_BYTES: Final = HOP.size
 _NANOSECONDS: Final = 1e9
-MESSAGE_BYTES: Final = (76, 140, 172)
+_MESSAGE_BYTES: Final = (76, 140, 172)
 """What the program tags: 2, 4 or 5 parts of eight words, and three words (p4src/hops/halfsiphash.p4)."""
 _NOBODY: Final = HOP.pack(Hop(0, 0))
 
@@ -42,7 +42,7 @@ class Hops:
         if self._keys is None:
             return _NOBODY
         self._sent = max(self._sent + 1, int(self._wall() * _NANOSECONDS))
-        message = _message(self._sent, packet, source, destination)
+        message = message_of(self._sent, packet, source, destination)
         return HOP.pack(Hop(self._sent, hop_tag(self._keys.outward, message)))
 
     def is_right(self, packet: bytes, hop: bytes, source: Address, destination: Address) -> bool:
@@ -50,18 +50,18 @@ class Hops:
         counter, tag = HOP.made_of(HOP.struct.unpack(hop))
         if self._keys is None or counter <= self._heard:
             return False
-        if hop_tag(self._keys.inward, _message(counter, packet, source, destination)) != tag:
+        if hop_tag(self._keys.inward, message_of(counter, packet, source, destination)) != tag:
             return False
         self._heard = counter
         return True
 
 
-def _message(counter: int, packet: bytes, source: Address, destination: Address) -> bytes:
+def message_of(counter: int, packet: bytes, source: Address, destination: Address) -> bytes:
     """What is tagged, in words of 32 bits: zeros follow where there are fewer."""
     ends = b"".join(map(_host, (source, destination)))
     ports = source.port.to_bytes(2, "big") + destination.port.to_bytes(2, "big")
     message = counter.to_bytes(8, "big") + ends + ports + packet
-    return message.ljust(next(size for size in MESSAGE_BYTES if size >= len(message)), b"\0")
+    return message.ljust(next(size for size in _MESSAGE_BYTES if size >= len(message)), b"\0")
 
 
 def _host(address: Address) -> bytes:

@@ -18,13 +18,14 @@ from experiments.bench.switch.replication import (
 )
 from experiments.bench.switch.report import BenchError, Figure
 from experiments.bench.switch.workload import Entry, Workload, embedded_switch, ipv4_packet
+from hosts.endpoint import Address
 from hosts.protocols.arbor import packets as arbor
 from hosts.protocols.mtcp.packets import encode_data as encode_mtcp_data
 from hosts.protocols.mtcp.packets import encode_feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.protocols.rla.packets import Ack, Data, encode_ack
 from hosts.protocols.rla.packets import encode_data as encode_rla_data
-from hosts.security.hop import MESSAGE_BYTES
+from hosts.security.hop import message_of
 from hosts.wire.header import HEADED_VERSION, SEAL_BYTES
 from hosts.wire.sealed import HOP, TAG_BYTES, Hop
 
@@ -105,10 +106,8 @@ def _sealed_ack(child: int, cumulative: int) -> bytes:
 def _vouched(child: int, cumulative: int, packet: bytes) -> bytes:
     """The child vouches for it; its end-to-end seal is nothing that a switch looks at."""
     head = bytes([HEADED_VERSION]) + packet[1:]
-    ends = _host(child).packed + _host(SOURCE_PORT).packed + _UDP_PORT.to_bytes(2, "big") * 2
-    message = cumulative.to_bytes(8, "big") + ends + head
-    message = message.ljust(min(size for size in MESSAGE_BYTES if size >= len(message)), b"\0")
-    tag = canopy_engine.hop_tag(_HOP_KEY, message)
+    ends = Address(str(_host(child)), _UDP_PORT), Address(str(_host(SOURCE_PORT)), _UDP_PORT)
+    tag = canopy_engine.hop_tag(_HOP_KEY, message_of(cumulative, head, *ends))
     return head + bytes(SEAL_BYTES) + HOP.pack(Hop(cumulative, tag))
 
 

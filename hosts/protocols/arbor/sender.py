@@ -5,16 +5,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Final
 
-from hosts.endpoint import (
-    Address,
-    CongestionSignal,
-    Datagram,
-    Effect,
-    PeerDropped,
-    Sample,
-    Send,
-    SessionStarted,
-)
+from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, PeerDropped, Sample, Send, SessionStarted
 from hosts.parts.least_rate import LeastRate
 from hosts.parts.members import Members
 from hosts.parts.rate_limit import RateLimit

@@ -16,15 +16,11 @@ def twins(options: ArborOptions, kind: type[RequestT]) -> Twins[RequestT]:
     def twin_of(one: RequestT) -> RequestT:
         return one._replace(may_suppress=False, twin=True)
 
-    return Twins(options.sample_s if options.assist == "switch" else 0.0, twin_of)
+    return Twins(options.assist, options.sample_s, twin_of)
 
 
 def audited(
     audit: Audit, one: Report | Blocks, kind: str, about: int, value: int, source: Address, rtt: float, now: float
 ) -> list[Effect]:
-    """The sender has heard a request; what is to be done if it shows that a switch drops what it must not."""
-    if one.may_suppress:
-        audit.heard(kind, about, value, now)
-    elif one.twin:
-        return audit.is_alone(kind, about, value, source, rtt, now)
-    return []
+    """What is to be done when the sender has heard a request."""
+    return audit.told(kind, about, value, source, rtt, now, may_suppress=one.may_suppress, is_twin=one.twin)

@@ -36,7 +36,7 @@ _JUDGED: Final = FLAG_MAY_SUPPRESS | FLAG_HAVE_RTT
 
 def twins(options: TfmccOptions) -> Twins[Report]:
     """A receiver's: none where nobody is to be found out."""
-    return Twins(options.sample_s if options.assist == "switch" else 0.0, _twin)
+    return Twins(options.assist, options.sample_s, _twin)
 
 
 def _twin(report: Report) -> Report:
@@ -52,10 +52,7 @@ def said(twins: Twins[Report], report: Report, now: float) -> list[Report]:
 
 
 def audited(audit: Audit, report: Report, source: Address, delay: float, now: float) -> list[Effect]:
-    """The sender has heard a report; what is to be done if it shows that a switch drops what it must not. `delay`: T,
-    for a switch knows what was confirmed in this round and the one before."""
-    if report.flags & _JUDGED == _JUDGED:
-        audit.heard("rate", 0, report.rate, now)
-    elif report.flags & FLAG_TWIN:
-        return audit.is_alone("rate", 0, report.rate, source, delay, now)
-    return []
+    """What is to be done when the sender has heard a report. `delay`: T, for a switch knows what was confirmed in this
+    round and the one before."""
+    may_suppress, is_twin = report.flags & _JUDGED == _JUDGED, report.flags & FLAG_TWIN > 0
+    return audit.told("rate", 0, report.rate, source, delay, now, may_suppress=may_suppress, is_twin=is_twin)

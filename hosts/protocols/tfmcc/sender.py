@@ -60,8 +60,7 @@ class TfmccSender(RealtimeSender):
         self._paced_bytes = 0
         self._told_rate = 0.0  # by the last packet
         self._heartbeat_s = HEARTBEAT_S
-        self.audit = Audit()
-        """Of its switches."""
+        self._audit = Audit()
         self._assisted = options.assist == "switch"
         self._ecn = ECT_0 if options.rules == "today" else NOT_ECT
 
@@ -74,7 +73,7 @@ class TfmccSender(RealtimeSender):
         )
 
     def sample(self, *, now: float) -> Sample:
-        return {**sender_sample(self, self.steering, now), **self.audit.row}
+        return {**sender_sample(self, self.steering, now), **self._audit.row}
 
     def _abort(self, reason: Reason) -> bytes:
         return encode_abort(self.number, reason)
@@ -108,8 +107,8 @@ class TfmccSender(RealtimeSender):
         if packet.flags & FLAG_LEAVE:
             self._left(packet.receiver, now)
             return ()
-        effects = audited(self.audit, packet, datagram.source, self.steering.feedback_delay(now), now)
-        self._assisted &= not self.audit.misquoted
+        effects = audited(self._audit, packet, datagram.source, self.steering.feedback_delay(now), now)
+        self._assisted &= not self._audit.misquoted
         self.steering.hear(packet, datagram.source, at, now, effects)
         return effects
 

@@ -79,7 +79,7 @@ class VlmccReceiver(RealtimeReceiver):
         self._asked_us: int | None = None  # the START_REQUEST that is not answered yet
         self._wait = Wait()
         self._rounds_too_slow = 0
-        self._twins = Twins(options.sample_s if options.assist == "switch" else 0.0, _twin)
+        self._twins = Twins(options.assist, options.sample_s, _twin)
         self._packet_bits = options.packet_bytes * 8
 
     def _begin(self) -> None:

@@ -179,7 +179,10 @@ class VlmccSender(RealtimeSender):
         base_rtt = min(base_rtt, rtt)
         counters["feedback_packets"] += 1
         counters["challenges"] += 1
-        effects = self._audited(challenge, source, now)
+        may_suppress, is_twin, trip = challenge.may_suppress, challenge.twin, self.control.smoothed_rtt
+        effects = self._audit.told(
+            "rate", 0, challenge.rate, source, trip, now, may_suppress=may_suppress, is_twin=is_twin
+        )
         if self.election.leader is not None and self.election.leader.receiver == challenge.receiver:
             return effects  # sent before it knew
         verdict = self.election.judge(challenge, self.control.rate, now)
@@ -198,14 +201,6 @@ class VlmccSender(RealtimeSender):
             self.control.take_over(cwnd, rtt, base_rtt, now, beside_others=challenge.beside_others)
             effects.append(CongestionSignal("challenge", source))
         return effects + self._transmit(now)
-
-    def _audited(self, challenge: Challenge, source: Address, now: float) -> list[Effect]:
-        """What is to be done if it shows that a switch drops what it must not."""
-        if challenge.may_suppress:
-            self._audit.heard("rate", 0, challenge.rate, now)
-        elif challenge.twin:
-            return self._audit.is_alone("rate", 0, challenge.rate, source, self.control.smoothed_rtt, now)
-        return []
 
     def _start_request(self, request: StartRequest, source: Address, at: float, now: float) -> Sequence[Effect]:
         """2.3: always answered."""

@@ -143,10 +143,6 @@ class Waves:
 
     # --- volumes within a slot: packets from its beginning to `x`
 
-    def base_volume(self, x: float) -> float:
-        """Of the base channel."""
-        return self._decayed(self._base, 0.0, x)
-
     def wave_volume(self, age: int, x: float) -> float:
         """Of the wave of this age."""
         if age > 1:
@@ -159,8 +155,8 @@ class Waves:
         return newest if age == 0 else both - newest
 
     def slot_volumes(self) -> tuple["array[float]", list[tuple["array[float]", float]]]:
-        """Up to the end of each of a slot's ticks, as the two above have it to the last bit: of the base channel, and
-        of each wave, youngest first, with what to multiply it with. How most waves fall is the same."""
+        """Up to the end of each of a slot's ticks, of the base channel; and of each wave, youngest first, as
+        `wave_volume` has it to the last bit, with what to multiply it with. How most waves fall is the same."""
         ticks, p = self.slot_packets, self.p
         ends = [tick / ticks for tick in range(1, ticks + 1)]
         left = [math.pow(p, x) for x in ends]

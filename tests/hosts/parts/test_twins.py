@@ -10,8 +10,8 @@ RTT = 0.1
 REQUEST, TWIN = "request", "its twin"
 
 
-def twins(period_s: float = 1.0) -> Twins[str]:
-    return Twins(period_s, lambda one: TWIN if one == REQUEST else one)
+def twins(period_s: float = 1.0, assist: str = "switch") -> Twins[str]:
+    return Twins(assist, period_s, lambda one: TWIN if one == REQUEST else one)
 
 
 def test_who_asks_in_vain_has_a_twin_once_in_a_period() -> None:
@@ -23,11 +23,11 @@ def test_who_asks_in_vain_has_a_twin_once_in_a_period() -> None:
     assert [len(one.request(REQUEST, 9.0 + tick)) for tick in range(3)] == [1] * IN_VAIN + [2]
 
 
-def test_without_a_period_nothing_is_said_twice() -> None:
-    one = twins(0.0)
-    assert [one.request(REQUEST, now) for now in (0.0, 5.0, 6.0, 7.0)] == [[REQUEST]] * 4
-    assert one.request(REQUEST, 9.0, passes=True) == [REQUEST]
-    assert one.checks(REQUEST, 9.0) == []
+def test_without_a_period_or_without_switches_nothing_is_said_twice() -> None:
+    for one in (twins(0.0), twins(1.0, "none")):
+        assert [one.request(REQUEST, now) for now in (0.0, 5.0, 6.0, 7.0)] == [[REQUEST]] * 4
+        assert one.request(REQUEST, 9.0, passes=True) == [REQUEST]
+        assert one.checks(REQUEST, 9.0) == []
 
 
 def test_what_must_pass_has_a_twin_at_once() -> None:

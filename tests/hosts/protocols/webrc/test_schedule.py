@@ -17,6 +17,11 @@ Fluids = Sequence[tuple[Sequence[float], float]]
 RATES = st.floats(4, 60)
 
 
+def base_volume(waves: Waves, x: float) -> float:
+    """Packets of the base channel, from a slot's beginning to `x`."""
+    return waves._decayed(waves._base, 0.0, x)
+
+
 @given(RATES, st.sampled_from([0.5, 0.75, 0.9]), st.sampled_from([3.0, 10.0]))
 @settings(max_examples=15, deadline=None)
 def test_every_channel_stays_within_one_packet_of_its_fluid(rate: float, p: float, slot_s: float) -> None:
@@ -25,7 +30,7 @@ def test_every_channel_stays_within_one_packet_of_its_fluid(rate: float, p: floa
     ticks = waves.slot_packets
     x = [tick / ticks for tick in range(1, ticks + 1)]
     volumes = {age: np.array([waves.wave_volume(age, end) for end in x]) for age in range(waves.n)}
-    base = np.array([waves.base_volume(end) for end in x])
+    base = np.array([base_volume(waves, end) for end in x])
     sent: dict[int, int] = defaultdict(int)
     fluid: dict[int, float] = defaultdict(float)  # at the slot's beginning
     for slot in range(waves.n + 2):
@@ -102,7 +107,7 @@ def order(waves: Waves) -> list[tuple[int, int]]:
     """Age (-1: the base channel) and number of what each tick sends, the earliest deadline first: plainly."""
     ring, waved = waves.slot_packets, waves.wave_packets
     ends = [tick / ring for tick in range(1, ring + 1)]
-    base = [waves.base_volume(end) for end in ends]
+    base = [base_volume(waves, end) for end in ends]
     fallen = [1.0 - waves.p**end for end in ends]
     lower = [(fallen, waves._scale(waves.base_rate * waves.p ** -(waves.n - age))) for age in range(2, waves.n)]
     wave: Fluids = [*(([waves.wave_volume(age, end) for end in ends], 1.0) for age in (0, 1)), *lower]
