@@ -1,11 +1,11 @@
 """WEBRC's receiver: listens, joins and leaves; it never sends (Sections 3.1 to 3.3, Table 2).
 
-`ReceptionControl` decides; here are its packets, its channels' groups, its clock of epochs, and the file or data that
-arrives.
+`ReceptionControl` decides; here are its packets, its channels' groups and its clock of epochs. What the packets carry
+is `content.py`'s.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import (
@@ -14,44 +14,35 @@ from hosts.endpoint import (
     Datagram,
     Effect,
     Sample,
-    SessionEnded,
     SessionStarted,
-    StreamEnded,
 )
 from hosts.parts.doubt import Doubt
-from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
-from hosts.protocols.webrc.channels import Channels
+from hosts.protocols.webrc.content import ContentReceiver
 from hosts.protocols.webrc.control import ReceptionControl
-from hosts.protocols.webrc.delivery import Delivery
 from hosts.protocols.webrc.description import conflict, described
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import FDT_TOI, Alc, parse, payload_bytes
+from hosts.protocols.webrc.packets import Alc, parse
 from hosts.protocols.webrc.report import receiver_sample
 from hosts.protocols.webrc.silence import GIVE_UP_S, PLAIN_SILENCE_S, SILENCE_S, is_silent, overdue
 from hosts.wire.header import CE, PacketError
-from hosts.wire.manifest import FileError
-from hosts.wire.reason import Reason
 
 MOST_WAIT_S: Final = 60.0
 """Between two joins of the base channel while nothing is heard, at most (ours): a switch may have forgotten it."""
 
 
-class WebrcReceiver(SessionReceiver):
+class WebrcReceiver(ContentReceiver):
     """States: listening (for the base channel), member, confirming, closed. Random are when its epochs begin, and when
     it joins again after a failure."""
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
-        super().__init__(session)
-        self._delivery = Delivery(session, options, self.counters)
+        super().__init__(session, options)
         self._is_plain = False
         self.slot_index = 0
         """The time slot as the sender's packets say."""
-        self.received_bytes = 0
         self.lost_packets = 0
         self._base_joined_at = 0.0
         self._is_described = False  # the sender's own description of the session has come
-        self._set_up(options)
         self._sender: Address | None = None
         self._rng = rng
         # Receivers that begin together shall not join together: small differences make cycles taut (4.4).
@@ -62,25 +53,10 @@ class WebrcReceiver(SessionReceiver):
         self._listen_again_at = self._listen_wait_s = 0.0
 
     def _set_up(self, options: WebrcOptions) -> None:
-        """With these parameters, as nothing had been received."""
-        self.options = options
-        self.waves = waves = options.waves()
-        self.control = ReceptionControl(waves, options)
-        self.channels = Channels(self.session, waves, self.counters, SILENCE_S / 2)
-        self._delivery.set_up(waves, payload_bytes(options.packet_bytes, is_long=waves.is_long))
+        super()._set_up(options)
+        self.control = ReceptionControl(self.waves, options)
 
     # --- the application's side
-
-    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
-        return ()
-
-    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        if self.closed:
-            return ()
-        return self._end(complete, "" if complete else reason.text)
-
-    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        return () if self.closed else self._end(False, reason)
 
     def sample(self, *, now: float) -> Sample:
         return receiver_sample(
@@ -201,10 +177,9 @@ class WebrcReceiver(SessionReceiver):
             self._doubt.said(True, now, to_one=False)
         else:
             self._heard_at = now
-        self.counters["data_packets"] += 1
-        self.received_bytes += len(packet.symbol)
+        self._came(1, len(packet.symbol))
         if packet.symbol:
-            effects += self._contents(packet, self._delivery.take, packet, datagram.came_at(now), now)
+            effects += self._take_content(packet, datagram.came_at(now), now)
         return effects
 
     def _unwanted(self, packet: Alc, source: Address) -> str:
@@ -260,8 +235,7 @@ class WebrcReceiver(SessionReceiver):
         if not is_new:
             self.counters["duplicate_packets"] += 1
             return effects
-        self.counters["data_packets"] += 1
-        self.received_bytes += len(packet.symbol)
+        self._came(1, len(packet.symbol))
         is_marked = is_marked and self.options.rules == "today"
         self.counters["marked"] += is_marked
         control.came(channel, self.slot_index, packet.psn, arrived_at)
@@ -270,7 +244,10 @@ class WebrcReceiver(SessionReceiver):
             self.counters["asked"] += 1
             control.asked(asked := self._next_channel(), now)
             effects.append(self.channels.open(asked))
-        return [*effects, *self._contents(packet, self._delivery.take, packet, arrived_at, now)]
+        return [*effects, *self._take_content(packet, arrived_at, now)]
+
+    def _take_content(self, packet: Alc, arrived_at: float, now: float) -> list[Effect]:
+        return self._hand_over(packet, lambda: self._delivery.take(packet, arrived_at, now))
 
     def _count(self, received: int, lost: int, now: float, *, is_marked: bool = False) -> list[Effect]:
         events = self.control.loss_events
@@ -280,33 +257,6 @@ class WebrcReceiver(SessionReceiver):
         if self.control.loss_events != events:
             effects.append(CongestionSignal("loss" if lost else "mark"))
         return [*effects, *self._take_back(now)] if lost or is_marked else effects
-
-    def _contents(self, packet: Alc, take: Callable[..., list[Effect]], *arguments: object) -> list[Effect]:
-        if not self.session.realtime and self.state != "member":
-            return []
-        try:
-            found = take(*arguments)
-        except PacketError as error:
-            self.counters[f"drop_{error.reason}"] += 1
-            return []
-        except FileError as error:
-            return self._end(False, str(error))
-        if not self.has_data and packet.toi != FDT_TOI and not self.session.realtime:
-            found = [*self.first_data(len(packet.symbol)), *found]
-        return [*found, *self._whole()] if self._delivery.is_whole else found
-
-    def _whole(self) -> list[Effect]:
-        """What was asked for has come."""
-        self.state = "confirming"
-        return [*self.channels.leave_all(), StreamEnded(self._delivery.bytes)]
-
-    def _over(self) -> list[Effect]:
-        """The sender has ended the session."""
-        if self.session.realtime:
-            return [StreamEnded(self._delivery.bytes), *self._end(True, "")]
-        if self._delivery.has_all_described:
-            return self._whole()
-        return self._end(False, "the sender ended the session")
 
     # --- time
 
@@ -391,10 +341,3 @@ class WebrcReceiver(SessionReceiver):
 
     def _next_channel(self) -> int:
         return (self.slot_index + self.control.rates.waves_joined) % self.waves.t
-
-    def _end(self, complete: bool, reason: str) -> list[Effect]:
-        effects = [] if self.state == "confirming" else self.channels.leave_all()
-        self.state = "closed"
-        if not complete:
-            reason = "; ".join(filter(None, (reason, self._delivery.flush())))
-        return [*effects, SessionEnded(complete, reason)]

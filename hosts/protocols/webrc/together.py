@@ -63,8 +63,7 @@ class TogetherReceiver(WebrcReceiver):
             return None
         self._heard_at = now
         channels.silences.heard(channel, now)
-        self.counters["data_packets"] += len(ids)
-        self.received_bytes += len(ids) * size
+        self._came(len(ids), len(ids) * size)
         place = (channel - self.slot_index) % self.waves.t
         if self.control.turns.concerns(place, self.control.rates.waves_joined):
             gap = (arrived_at - first_at) / (len(ids) - 1)
@@ -73,4 +72,4 @@ class TogetherReceiver(WebrcReceiver):
         begin = run.size - size
         symbols = [run.data[at + begin : at + run.size] for at in range(0, len(run.data), run.size)]
         effects = self._count(len(ids), 0, now)
-        return [*effects, *self._contents(packet, self._delivery.take_run, packet, ids, symbols, now)]
+        return [*effects, *self._hand_over(packet, lambda: self._delivery.take_run(packet, ids, symbols, now))]
