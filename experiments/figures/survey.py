@@ -72,6 +72,8 @@ class Verdicts(BaseModel):
     """Seeds for development are those by which protocols may be mended."""
     cells: int
     full: bool
+    only: str = ""
+    """The kind of all cells, when it was a survey of one."""
     made: Made = Made()
     protocols: list[Verdict]
 
@@ -114,7 +116,8 @@ def goals_lines(text: str | bytes) -> list[list[str]]:
 
 
 def _kind(survey: Verdicts) -> str:
-    return f"{_HEAD[0]} (seed {survey.seed}, for {survey.kind}; {survey.cells} cells{', full' * survey.full})"
+    cells = f"{survey.cells} cells{survey.only and f', {survey.only}'}{', full' * survey.full}"
+    return f"{_HEAD[0]} (seed {survey.seed}, for {survey.kind}; {cells})"
 
 
 def _goals_line(verdict: Verdict) -> Sequence[str]:

@@ -21,7 +21,17 @@ def survey(
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask cluster instead.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON, and nothing else.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Run the cells beyond the bound, too.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder of the survey (default: runs/survey-SEED).")] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Cells of one kind, as many: lossless (alone, losses in queues only), beside (Reno and CUBIC only) or "
+            "change (of delay or rate).",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder (default: runs/survey-SEED, or runs/survey-SEED-KIND).")
+    ] = None,
 ) -> None:
     """Simulate protocols in networks that nobody tuned, beside TCP. A broken survey goes on where it was.
 
@@ -35,6 +45,7 @@ def survey(
     from experiments.harness.jobs import JobsError, local, write_whole
     from experiments.harness.printing import progress_bar
     from experiments.survey import survey as surveys
+    from experiments.survey.kinds import KINDS
     from experiments.survey.page import write_page
     from experiments.survey.printing import print_verdicts
     from experiments.survey.table import write_table
@@ -45,8 +56,10 @@ def survey(
     for name in names or ():
         if name not in known:
             fail(f"survey: there is no protocol `{name}` (known: {', '.join(known)})")
-    plan = surveys.Plan(list(dict.fromkeys(names or known)), cells, seed, full)
-    folder = out or Path("runs") / f"survey-{seed}"
+    if only is not None and only not in KINDS:
+        fail(f"survey: --only: there is no kind `{only}` (known: {', '.join(KINDS)})")
+    plan = surveys.Plan(list(dict.fromkeys(names or known)), cells, seed, full, only or "")
+    folder = out or Path("runs") / "-".join(filter(None, ("survey", str(seed), only)))
     checkout = origin.Checkout()
     try:
         with interruptible(), progress_bar(Console(stderr=True), "runs") as on_run:

@@ -7,25 +7,17 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from experiments.figures.survey import Count, Goals
+from experiments.survey.kinds import is_beside_loss_based, is_lossless
 from experiments.survey.outcome import FAIR, Outcome
 
 NEARLY_ALL: Final = 0.9
 """Of what TCP gets, alone and without losses."""
-_LOSS_BASED: Final = frozenset({"reno", "cubic"})
 
 
 def goals(outcomes: Sequence[Outcome]) -> Goals:
     """Of one protocol's outcomes."""
-    lossless = [
-        outcome.of_tcp
-        for outcome in outcomes
-        if outcome.of_tcp is not None and not outcome.cell.tcps and outcome.cell.losses.kind == "none"
-    ]
-    beside = [
-        outcome.share
-        for outcome in outcomes
-        if outcome.share is not None and {tcp.kind for tcp in outcome.cell.tcps} <= _LOSS_BASED
-    ]
+    lossless = [outcome.of_tcp for outcome in outcomes if outcome.of_tcp is not None and is_lossless(outcome.cell)]
+    beside = [outcome.share for outcome in outcomes if outcome.share is not None and is_beside_loss_based(outcome.cell)]
     in_place = [outcome.of_tcp for outcome in outcomes if outcome.of_tcp is not None and outcome.cell.tcps]
     return Goals(
         lossless=count(part >= NEARLY_ALL for part in lossless),

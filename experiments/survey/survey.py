@@ -12,7 +12,8 @@ from experiments.harness.jobs import Done, Job, RunAll, make_folder, run_jobs, w
 from experiments.harness.row import document_digest
 from experiments.harness.runs import Run, scenario_text
 from experiments.survey import measures
-from experiments.survey.distribution import Cell, draw
+from experiments.survey.distribution import Cell
+from experiments.survey.kinds import drawn
 from experiments.survey.outcome import Outcome, judge
 from experiments.survey.references import candidates
 from experiments.survey.scenario import reference_document, session_document
@@ -30,6 +31,8 @@ class Plan:
     seed: int
     is_full: bool = False
     """Cells beyond the bound are run, too."""
+    only: str = ""
+    """The kind of all cells (kinds.py); empty: any."""
 
 
 @dataclass(slots=True)
@@ -58,7 +61,7 @@ class _CellJobs:
 def survey(plan: Plan, folder: Path, run_all: RunAll, on_run: Callable[[int, int], None]) -> Surveyed:
     """Run what `folder` has no results of, and judge. JobsError; ValueError for an unknown protocol."""
     code = _Code()
-    cells = [_jobs(draw(plan.seed, number), plan, code) for number in range(plan.cells)]
+    cells = [_jobs(cell, plan, code) for cell in drawn(plan.seed, plan.cells, plan.only)]
     make_folder(folder / CELLS)
     for of_cell in cells:
         for protocol in plan.protocols:

@@ -22,6 +22,7 @@ def verdicts(surveyed: Surveyed, made: Made) -> Verdicts:
         kind=seed_kind(plan),
         cells=plan.cells,
         full=plan.is_full,
+        only=plan.only,
         made=made,
         protocols=[
             verdict(protocol, [outcome for outcome in surveyed.outcomes if outcome.protocol == protocol])

@@ -22,4 +22,11 @@ def test_the_networks_of_goals_are_a_table_of_their_own() -> None:
     surveyed = Surveyed(Plan(["tfmcc"], 2, 1), [outcome(0, 5e5), outcome(1, 9e5)])
     head, tfmcc = goals_lines(verdicts(surveyed, Made()).model_dump_json())
     assert head[0] == "protocol (seed 1, for development; 2 cells)"
+
+
+def test_a_survey_of_one_kind_says_so() -> None:
+    surveyed = Surveyed(Plan(["tfmcc"], 2, 1000, only="lossless"), [outcome(0, 9e5)])
+    assert survey_lines(verdicts(surveyed, Made()).model_dump_json())[0][0] == (
+        "protocol (seed 1000, for reporting; 2 cells, lossless)"
+    )
     assert tfmcc == ["tfmcc", "1 of 2", "50%", "-", "-, -", "-"]

@@ -57,6 +57,15 @@ def test_all_protocols_unless_some_are_named(asked: list[Plan], tmp_path: Path) 
     assert asked == [Plan(protocols.names(), 200, 1000, True), Plan(["rla"], 200, 1)]
 
 
+@pytest.mark.usefixtures("without_page")
+def test_a_kind_has_a_folder_of_its_own(asked: list[Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = RUNNER.invoke(APP, ["survey", "rla", "--only", "beside", "--json"])
+    assert result.exit_code == 0
+    assert asked == [Plan(["rla"], 200, 1, only="beside")]
+    assert json.loads((tmp_path / "runs" / "survey-1-beside" / "verdicts.json").read_text())["only"] == "beside"
+
+
 def test_an_interrupted_survey_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def survey(*arguments: object) -> Surveyed:
         raise Interrupted(signal.SIGINT)
@@ -87,6 +96,7 @@ def test_failed_runs_are_exit_status_1(monkeypatch: pytest.MonkeyPatch, tmp_path
         (["--cells", "2001"], "--cells"),
         (["--seed", "-1"], "--seed"),
         (["--jobs", "0"], "--jobs"),
+        (["--only", "alone"], "there is no kind `alone` (known: lossless, beside, change)"),
     ],
 )
 def test_wrong_usage_is_exit_status_2(arguments: list[str], message: str) -> None:

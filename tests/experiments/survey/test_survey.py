@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from engine.command.assemble import build
 from experiments.harness.jobs import Job, Metrics
 from experiments.harness.runs import RunError
-from experiments.survey import page
+from experiments.survey import kinds, page
 from experiments.survey import survey as surveys
 from experiments.survey.distribution import Cell
 from experiments.survey.survey import Plan, survey
@@ -53,7 +53,7 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> None:
     def cell(seed: int, number: int) -> Cell:
         return dataclasses.replace(small(), seed=seed, number=number, is_beyond=number == 1)
 
-    monkeypatch.setattr(surveys, "draw", cell)
+    monkeypatch.setattr(kinds, "draw", cell)
 
 
 @pytest.mark.usefixtures("cells")
