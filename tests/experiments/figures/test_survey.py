@@ -22,6 +22,7 @@ def test_the_networks_of_goals_are_a_table_of_their_own() -> None:
     surveyed = Surveyed(Plan(["tfmcc"], 2, 1), [outcome(0, 5e5), outcome(1, 9e5)])
     head, tfmcc = goals_lines(verdicts(surveyed, Made()).model_dump_json())
     assert head[0] == "protocol (seed 1, for development; 2 cells)"
+    assert tfmcc == ["tfmcc", "1 of 2", "50%", "-", "-, -", "-"]
 
 
 def test_a_survey_of_one_kind_says_so() -> None:
@@ -29,4 +30,3 @@ def test_a_survey_of_one_kind_says_so() -> None:
     assert survey_lines(verdicts(surveyed, Made()).model_dump_json())[0][0] == (
         "protocol (seed 1000, for reporting; 2 cells, lossless)"
     )
-    assert tfmcc == ["tfmcc", "1 of 2", "50%", "-", "-, -", "-"]
