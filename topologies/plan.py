@@ -7,29 +7,14 @@ import shutil
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from controller.hop_keys import SECRET_BYTES
 from controller.hop_keys import HopKeys as NetworkKeys
 from controller.network import HostSpec, LinkSpec, Network, SessionSpec, SwitchSpec
 from hosts.security.hop import HopKeys
-from topologies.scenario.checks import HOST_NETWORK
-from topologies.scenario.network import (
-    AnyQueue,
-    Codel,
-    DirectedLink,
-    DualPi2,
-    FqCodel,
-    GilbertElliott,
-    Host,
-    Pie,
-    Red,
-)
+from topologies.scenario.network import HOST_NETWORK, DirectedLink, Host, ProcessingTime
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Session
-
-if TYPE_CHECKING:
-    import canopy_engine
 
 P4RUNTIME_PORT = 9559
 """IANA's port of P4Runtime; the first switch's, on the run's own loopback."""
@@ -52,7 +37,7 @@ class HostPlan:
     switch: str
     port: int
     settings: Host
-    """What the scenario says of it."""
+    """What the scenario says of it, and what sealing takes of its time."""
 
     @property
     def interface(self) -> str:
@@ -153,6 +138,7 @@ def interface_mac(device_id: int, port: int) -> str:
 def make_plan(scenario: Scenario) -> Plan:
     """The plan of a checked scenario; the same scenario gives the same plan."""
     addresses = _host_addresses(scenario)
+    settings = _host_settings(scenario)
     hosts: dict[str, HostPlan] = {}
     switches = {
         name: SwitchPlan(
@@ -175,9 +161,31 @@ def make_plan(scenario: Scenario) -> Plan:
                 switches[name].add(PortPlan(port, f"{name}-eth{port}", neighbour, tx, behind))
             else:
                 mac, at = _host_mac(addresses[name]), numbers[index, neighbour]
-                hosts[name] = HostPlan(name, addresses[name], mac, neighbour, at, scenario.hosts[name])
+                hosts[name] = HostPlan(name, addresses[name], mac, neighbour, at, settings[name])
         cables.append(Cable((one, numbers[index, one]), (other, numbers[index, other]), forth, back))
     return Plan(scenario.seed, {name: hosts[name] for name in scenario.hosts}, switches, tuple(cables))
+
+
+def _host_settings(scenario: Scenario) -> dict[str, Host]:
+    """By name."""
+    sealing = scenario.simulation.sealing
+    if sealing is None:
+        return dict(scenario.hosts)
+    sealed = [session for session in scenario.sessions if session.security != "none"]
+    busy = {session.sender for session in sealed} | {to.host for session in sealed for to in session.receivers}
+
+    def longer(time: ProcessingTime | None, by: float) -> ProcessingTime:
+        least, most = (0.0, 0.0) if time is None else (time.least, time.most)
+        return ProcessingTime.model_construct(least=least + by, most=most + by)
+
+    return {
+        name: host.model_copy(
+            update={"sending": longer(host.sending, sealing.seal), "receiving": longer(host.receiving, sealing.open)}
+        )
+        if name in busy
+        else host
+        for name, host in scenario.hosts.items()
+    }
 
 
 def network_description(scenario: Scenario, plan: Plan) -> Network:
@@ -242,68 +250,6 @@ def host_hop_keys(keys: NetworkKeys | None, plan: Plan, host: str) -> HopKeys | 
         return None
     switch, port = plan.hosts[host].switch, plan.hosts[host].port
     return HopKeys(outward=keys.inward(switch, port), inward=keys.outward(switch, port))
-
-
-def link_spec(link: DirectedLink, scenario_seed: int) -> "canopy_engine.LinkSpec":
-    """The link as engine/stubs/canopy_engine.pyi describes it, with a seed of its own for its random choices."""
-    spec: canopy_engine.LinkSpec = {
-        "delay_us": link.delay_s * 1e6,
-        "queue": link.queue.kind,
-        "seed": derive_seed(scenario_seed, f"link {link.source} {link.destination}"),
-    }
-    if isinstance(link.loss, GilbertElliott):
-        bursts = link.loss
-        spec["gilbert_elliott"] = (bursts.good_to_bad, bursts.bad_to_good, bursts.good, bursts.bad)
-    else:
-        spec["loss"] = link.loss
-    if link.rate_bps is not None:
-        spec["rate_bps"] = link.rate_bps
-    if link.reorder is not None:
-        spec["reorder"] = link.reorder.probability
-        spec["reorder_delay_us"] = link.reorder.delay * 1e6
-    if link.duplicate:
-        spec["duplicate"] = link.duplicate
-    if link.mtu is not None:
-        spec["mtu"] = link.mtu
-    if link.queue.packets is not None:
-        spec["limit_packets"] = link.queue.packets
-    if link.queue.bytes is not None:
-        spec["limit_bytes"] = link.queue.bytes
-    _describe_queue(spec, link.queue)
-    return spec
-
-
-def _describe_queue(spec: "canopy_engine.LinkSpec", queue: AnyQueue) -> None:
-    """Put in what the kind of queue has beside its limit."""
-    if isinstance(queue, Red):
-        spec["red_min"] = queue.min_threshold
-        spec["red_max"] = queue.max_threshold
-        spec["red_weight"] = queue.weight
-        spec["red_max_p"] = queue.max_probability
-        spec["red_gentle"] = queue.gentle
-        spec["red_wait"] = queue.wait
-        spec["red_ecn"] = queue.ecn
-        spec["red_mean_packet_bytes"] = queue.mean_packet
-        return
-    if isinstance(queue, Codel | FqCodel | Pie | DualPi2):
-        spec["target_us"] = queue.target * 1e6
-    if isinstance(queue, Codel | FqCodel):
-        spec["interval_us"] = queue.interval * 1e6
-    if isinstance(queue, Codel | FqCodel | Pie):
-        spec["ecn"] = queue.ecn
-    if isinstance(queue, FqCodel):
-        spec["flows"] = queue.flows
-        spec["quantum"] = queue.quantum
-    if isinstance(queue, Pie | DualPi2):
-        spec["update_us"] = queue.update * 1e6
-        spec["alpha"] = queue.alpha
-        spec["beta"] = queue.beta
-    if isinstance(queue, Pie):
-        spec["max_burst_us"] = queue.max_burst * 1e6
-    if isinstance(queue, DualPi2):
-        spec["coupling"] = queue.coupling
-        spec["step_us"] = queue.step * 1e6
-        spec["ramp_us"] = queue.ramp * 1e6
 
 
 def derive_seed(seed: int, purpose: str) -> int:

@@ -13,7 +13,8 @@ from engine.command.programs import module_command
 from topologies.emulation.network import SWITCH_START_S, SwitchKind
 from topologies.emulation.nodes import P4Switch, run_in
 from topologies.emulation.traffic_control import describe_lacks, tc_plan, traffic_control_kinds
-from topologies.plan import Plan, SwitchPlan, derive_seed, link_spec
+from topologies.link_spec import link_spec
+from topologies.plan import Plan, SwitchPlan, derive_seed
 from topologies.scenario.network import DirectedLink
 
 MULTICAST_SIZE = "65536"

@@ -13,8 +13,9 @@ from mininet.node import Switch
 from engine.command.programs import module_command
 from topologies.emulation.child import Child, accepts_connections
 from topologies.emulation.nodes import OFFLOADS, run_in
+from topologies.link_spec import link_spec
 from topologies.mininet.link import CanopyLink
-from topologies.plan import P4RUNTIME_PORT, link_spec
+from topologies.plan import P4RUNTIME_PORT
 
 START_S = 30.0
 """How long a switch may take until it serves P4Runtime, on a machine that is busy with other things."""

@@ -14,15 +14,13 @@ from hosts import protocols
 from hosts.security.secured import lacks_help
 from topologies.scenario import activity, congestion, logical_tree
 from topologies.scenario.errors import FieldPath, Finding
-from topologies.scenario.network import AnyQueue, Link, Red
+from topologies.scenario.network import HOST_NETWORK, AnyQueue, Link, Red
 from topologies.scenario.quantity import format_duration
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import DEFAULT_FAN_OUT, Session
 
 Purpose: TypeAlias = Literal["emulate", "simulate"]
 
-HOST_NETWORK = IPv4Network("10.0.0.0/8")
-"""Where hosts live; every switch routes it and answers ARP for it."""
 SOURCE_SPECIFIC = IPv4Network("232.0.0.0/8")
 """RFC 4607: groups here have no any-source members."""
 LOCAL_CONTROL = IPv4Network("224.0.0.0/24")
@@ -395,6 +393,8 @@ def _check_simulation(scenario: Scenario) -> Iterator[Finding]:
                 yield ("nodes", name, field, "least"), "must not exceed `most`"
     if scenario.simulation.control_delay < LEAST_CONTROL_DELAY_S:
         yield ("simulation", "control_delay"), f"must be at least {LEAST_CONTROL_DELAY_S * 1e6:g} us"
+    if scenario.simulation.sealing is not None and all(session.security == "none" for session in scenario.sessions):
+        yield ("simulation", "sealing"), "no session is sealed (security: group or signed)"
     for field, interval in (("sample", scenario.simulation.sample), ("trace", scenario.simulation.trace)):
         if interval < LEAST_SAMPLE_S:
             yield ("simulation", field), f"must be at least {LEAST_SAMPLE_S * 1e3:g} ms"

@@ -1,11 +1,14 @@
 """The network part of a scenario: nodes, links and their queues."""
 
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from topologies.scenario.quantity import Duration, Fraction, Rate, Size
+
+HOST_NETWORK = IPv4Network("10.0.0.0/8")
+"""Where hosts live; every switch routes it and answers ARP for it."""
 
 NODE_NAME = r"^[a-z][a-z0-9_]*$"
 NodeName = Annotated[str, Field(pattern=NODE_NAME, max_length=10)]
@@ -56,6 +59,16 @@ class ProcessingTime(Strict):
 
     least: Duration = 0.0
     most: Duration
+
+
+class SealingTime(Strict):
+    """What the processor of a simulated host in a sealed session needs for each packet beside its `sending` and
+    `receiving`: docs/security.md has what real ones need."""
+
+    seal: Duration
+    """Of a packet that it sends."""
+    open: Duration
+    """Of one that it receives."""
 
 
 class FeedbackTime(Strict):

@@ -7,7 +7,7 @@ import yaml
 from pydantic import Field, PrivateAttr
 
 from topologies.scenario.activity import Fault, Flow
-from topologies.scenario.network import Host, Link, Node, NodeName, P4Switch, Router, Strict
+from topologies.scenario.network import Host, Link, Node, NodeName, P4Switch, Router, SealingTime, Strict
 from topologies.scenario.quantity import Duration
 from topologies.scenario.session import Session
 
@@ -29,6 +29,8 @@ class Simulation(Strict):
     a row at most four times a second."""
     traces: Annotated[int, Field(ge=0)] = 64
     """A session with more receivers has no traces of them: nobody reads thousands, and the sender's has them all."""
+    sealing: SealingTime | None = None
+    """Of members of sealed sessions; None: no time at all."""
 
 
 class Scenario(Strict):

@@ -6,7 +6,8 @@ from typing import Any
 
 from canopy_engine import Sim, Switch
 
-from topologies.plan import Cable, Plan, derive_seed, link_spec
+from topologies.link_spec import link_spec
+from topologies.plan import Cable, Plan, derive_seed
 from topologies.results.series import link_columns
 from topologies.scenario.network import Host
 from topologies.simulation.hosted import FeedbackServer

@@ -332,7 +332,7 @@ class SessionRun:
         plan = self._network.plan
         link = plan.switches[plan.hosts[host].switch].port_to(host).rx
         rates = [] if link is None or link.rate_bps is None else [link.rate_bps]
-        sending = self._scenario.hosts[host].sending
+        sending = plan.hosts[host].settings.sending
         if sending is not None and sending.most > 0:
             rates.append(8 * (14 + ETHERNET_MTU_BYTES) * 2 / (sending.least + sending.most))
         return min(rates, default=0.0)

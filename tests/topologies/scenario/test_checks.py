@@ -47,11 +47,16 @@ traffic:
         ("simulate", ("traffic:", "simulation: {trace: 0 s}\ntraffic:"), "simulation.trace: must be at least 1 ms"),
         (
             "simulate",
+            ("traffic:", "simulation: {sealing: {seal: 3 us, open: 2 us}}\ntraffic:"),
+            "simulation.sealing: no session is sealed",
+        ),
+        (
+            "simulate",
             ("s1: {kind: p4}", "s1: {kind: p4}\n  s2: {kind: router}\n  c: {kind: host}"),
             "nodes.s2.kind: a network has either P4 switches or plain routers",
         ),
     ],
-    ids=["router", "web", "unknown", "classic", "processing", "delay", "sample", "trace", "mixed"],
+    ids=["router", "web", "unknown", "classic", "processing", "delay", "sample", "trace", "sealing", "mixed"],
 )
 def test_what_cannot_be_had_is_told_with_its_line(
     tmp_path: Path, purpose: Purpose, change: tuple[str, str], message: str

@@ -23,6 +23,15 @@ def test_everybody_has_the_whole_file(tmp_path: Path, protocol: str, security: s
     assert again.files() == run.files(), "a seed gives the same run"
 
 
+def test_a_processor_that_seals_slowly_bounds_the_rate(tmp_path: Path) -> None:
+    """100 kB are 73 packets at least, of which each takes the sender 10 ms."""
+    text = sealed("mtcp")
+    quick = simulate(tmp_path / "quick", text + "simulation: {sealing: {seal: 1 us, open: 1 us}}\n")
+    slow = simulate(tmp_path / "slow", text + "simulation: {sealing: {seal: 10 ms, open: 1 us}}\n")
+    first, second = (run.sender()["t"] for run in (quick, slow))
+    assert first < 0.73 < second
+
+
 def test_switches_cannot_help(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"sessions\[0\].security: rla's feedback is not merged where"):
         simulate(tmp_path / "run", sealed("rla").replace("security:", "assist: switch\n    security:"))

@@ -124,6 +124,7 @@ ALL: dict[str, Any] = {
             "port": 5000,
             "size": "20 kB",
             "start": "100 ms",
+            "security": "group",
             "receivers": [{"host": "b", "join": "0 s", "leave": "500 ms"}, "c"],
             "slow_receivers": {"drop_after": "1 s"},
         }
@@ -149,7 +150,12 @@ ALL: dict[str, Any] = {
         {"kind": "link-rate", "at": "800 ms", "link": ["s", "t"], "rate": "1 Mbps"},
         {"kind": "attack", "at": "900 ms", "session": 1, "forgery": "garbage"},
     ],
-    "simulation": {"control_delay": "5 ms", "sample": "250 ms", "trace": "200 ms"},
+    "simulation": {
+        "control_delay": "5 ms",
+        "sample": "250 ms",
+        "trace": "200 ms",
+        "sealing": {"seal": "4 us", "open": "2 us"},
+    },
 }
 """A bit of everything."""
 
@@ -199,6 +205,8 @@ PLACES: dict[tuple[str, str], tuple[str | int, ...]] = {
     ("Simulation", "control_delay"): ("simulation", "control_delay"),
     ("Simulation", "sample"): ("simulation", "sample"),
     ("Simulation", "trace"): ("simulation", "trace"),
+    ("SealingTime", "seal"): ("simulation", "sealing", "seal"),
+    ("SealingTime", "open"): ("simulation", "sealing", "open"),
 }
 """Every duration that there is, and where `ALL` has it."""
 
