@@ -118,7 +118,7 @@ local function open_head(tvb)
     if tvb:len() < HEADER_BYTES or tvb(0, 1):uint() ~= HEADED_VERSION then return nil end
     local protocol = PROTOCOLS[tvb(1, 1):uint()]
     local head = protocol and protocol.heads[tvb(2, 1):uint()]
-    if not head or bit.band(tvb(3, 1):uint(), head.flags) ~= head.flags then return nil end
+    if not head or (head.flags ~= 0 and bit.band(tvb(3, 1):uint(), head.flags) == 0) then return nil end
     local rest = tvb:len() - head.size - SEALED_BYTES - TAG_BYTES
     if rest < 0 or (head.is_feedback and rest ~= HOP_BYTES) then return nil end
     return head

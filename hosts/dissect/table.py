@@ -67,7 +67,7 @@ def _protocol(protocol: Protocol[Any]) -> Iterator[str]:
             yield _rows(("flag", "name", "meaning"), flags)
         yield _fields(layout, HEADER_BYTES if isinstance(layout, Format) else 0)
         if isinstance(layout, Format) and (head := protocol.open_heads.get(int(layout.kinds[0]))):
-            needed = " and ".join(f"`{flag.name}`" for flag in layout.flags if flag.mask & head.flags)
+            needed = " or ".join(f"`{flag.name}`" for flag in layout.flags if flag.mask & head.flags)
             yield f"Sealed for switches{', with ' if needed else ''}{needed}, its first {head.size} bytes are open."
         tail = layout.tail
         if isinstance(tail, Items) and tail.layout not in items:

@@ -212,4 +212,4 @@ def _head(heads: Mapping[int, OpenHead], packet: bytes, version: int) -> OpenHea
     if not heads or len(packet) < HEADER_BYTES or packet[0] != version:
         return None
     head = heads.get(packet[2])
-    return head if head is not None and packet[3] & head.flags == head.flags else None
+    return head if head is not None and (not head.flags or packet[3] & head.flags) else None

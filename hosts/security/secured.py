@@ -145,6 +145,9 @@ def sealed_options(protocol: Protocol[OptionsT], options: OptionsT, *, is_signed
     if "sample_s" in protocol.option_names and getattr(options, "sample_s", None) == usual.sample_s:
         sampled: Any = options
         options = replace(sampled, sample_s=SAMPLE_S)
+    if "watch_switches" in protocol.option_names:
+        watching: Any = options
+        options = replace(watching, watch_switches=True)
     for name in protocol.option_names.intersection(SIZES):
         size = getattr(options, name)
         limit = int(most(usual, name)) - SEAL_BYTES

@@ -56,7 +56,7 @@ class OpenHead(NamedTuple):
     size: int
     """Bytes from the common header on. The rest is encrypted, all is authenticated."""
     flags: int = 0
-    """Only of packets that have all of these."""
+    """Only of packets that have one of these; 0: of all."""
     is_copied: bool = False
     """Switches send it to others, too: to whom it goes is not sealed."""
     is_vouched: bool = False

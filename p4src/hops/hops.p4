@@ -74,10 +74,22 @@ control load_message(in headers_t hdr, inout metadata_t meta) {
         meta.mac.last = hdr.feedback.sack[95:0];
     }
 
+    @hidden @name(".load_rla_ack")
+    action load_rla_ack() {
+        meta.mac.parts = 4;
+        meta.mac.part0 = meta.mac.part0 | (224w0 ++ hdr.rla_ack.cumulative);
+        meta.mac.part1 = hdr.rla_ack.window ++ hdr.rla_ack.echo_time_us ++ hdr.rla_ack.number ++ hdr.rla_ack.reserved
+                         ++ hdr.rla_ack.children;
+        meta.mac.part2 = hdr.rla_ack.sack[511:256];
+        meta.mac.part3 = hdr.rla_ack.sack[255:0];
+    }
+
     apply {
         load_head();
         if (hdr.feedback.isValid()) {
             load_mtcp();
+        } else if (hdr.rla_ack.isValid()) {
+            load_rla_ack();
         } else if (hdr.arbor_report.isValid()) {
             load_arbor_report();
         } else if (hdr.arbor_blocks.isValid()) {
@@ -117,6 +129,8 @@ control check_hop(inout headers_t hdr, inout metadata_t meta) {
         bit<1> is_summary = 0;
         if (meta.assisted.kind == assisted_t.mtcp_feedback) {
             is_summary = FLAG_OF(hdr, MTCP_BIT_MERGED);
+        } else if (meta.assisted.kind == assisted_t.rla_ack) {
+            is_summary = FLAG_OF(hdr, RLA_BIT_MERGED);
         }
         hop_in.apply();
         port_t place = meta.ingress_port - 1;
@@ -145,7 +159,6 @@ control check_hop(inout headers_t hdr, inout metadata_t meta) {
         if (meta.drop_reason != drop_reason_t.none) {
             meta.copies = 0;
         }
-        hdr.udp.checksum = 0;       // what a tag is of needs none, and it would be another one at every hop
     } // apply
 } // check_hop
 
@@ -173,6 +186,7 @@ control sign_hop(inout headers_t hdr, inout metadata_t meta, in standard_metadat
     }
 
     apply {
+        hdr.udp.checksum = 0;       // what a tag is of needs none, and it would be another one at every hop
         hdr.hop.counter = 0;
         hdr.hop.tag = 0;
         if (meta.vouches == 1) {

@@ -62,7 +62,7 @@ control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
             FEEDBACK_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         verify_checksum(
-            hdr.rla_ack.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            hdr.rla_ack.isValid() && !hdr.hop.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             RLA_ACK_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         verify_checksum(
@@ -108,7 +108,7 @@ control canopy_update_checksum(inout headers_t hdr, inout metadata_t meta) {
             FEEDBACK_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum(
-            meta.merged == 1 && hdr.rla_ack.isValid(),
+            meta.merged == 1 && hdr.rla_ack.isValid() && !hdr.hop.isValid(),
             RLA_ACK_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum(

@@ -217,6 +217,7 @@ struct metadata_t {
     merged_ports_t switch_ports; // ports with a switch behind them
     merge_t       merge;
     mac_t         mac;
+    @field_list(FIELDS_SUMMARY)
     bit<1>        vouches;      // the hop before has: it leaves with a tag of ours
     bit<1>        merged;       // rewritten, as a summary or in its `repeats`
     sack_t        repaired;     // the packet that a repair brings, as the bit of its number modulo SACK_BITS

@@ -102,10 +102,10 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             EITHER_KIND(mtcp, repair, FLAG(MTCP_BIT_MERGE)): mtcp_repair;
             EITHER_KIND(mtcp, probe, 0): mtcp_probe;
             KIND(mtcp, abort, 0): mtcp_abort;
-            KIND(rla, data, FLAG(RLA_BIT_ASSIST)): rla_data;
-            KIND(rla, ack, FLAG(RLA_BIT_MERGED)): rla_ack_length;
-            KIND(rla, ack, FLAG(RLA_BIT_MERGE)): rla_ack_length;
-            KIND(rla, ack, FLAG(RLA_BIT_PASS)): rla_ack_length;
+            EITHER_KIND(rla, data, FLAG(RLA_BIT_ASSIST)): rla_data;
+            EITHER_KIND(rla, ack, FLAG(RLA_BIT_MERGED)): rla_ack_length;
+            EITHER_KIND(rla, ack, FLAG(RLA_BIT_MERGE)): rla_ack_length;
+            EITHER_KIND(rla, ack, FLAG(RLA_BIT_PASS)): rla_ack_length;
             KIND(rla, abort, 0): rla_abort;
             EITHER_KIND(tfmcc, data, FLAG(BIT_ASSIST)): tfmcc_data;
             EITHER_KIND(tfmcc, report, FLAG(BIT_MAY_SUPPRESS)): tfmcc_report_length;
@@ -201,8 +201,8 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
 
     state rla_ack_length {
-        transition select(UDP_LENGTH, hdr.ipv4.total_length) {
-            (RLA_ACK_UDP_BYTES, RLA_ACK_UDP_BYTES + IPV4_BYTES): rla_ack;
+        transition select(PACKET_VERSION, UDP_LENGTH, hdr.ipv4.total_length) {
+            EITHER_LENGTH(RLA_ACK_UDP_BYTES, rla_ack)
             default: accept;
         }
     }
@@ -212,7 +212,10 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.rla_ack);
         meta.assisted.kind = assisted_t.rla_ack;
-        transition accept;
+        transition select(hdr.canopy.version) {
+            HEADED_VERSION: hop;
+            default: accept;
+        }
     }
 
     state tfmcc_data {

@@ -10,12 +10,13 @@ from collections import Counter
 from hosts.endpoint import Address, CongestionSignal, Effect
 from hosts.parts.sack import Scoreboard, bits
 from hosts.parts.silence import kept_from
+from hosts.parts.witness import Witness
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
 from hosts.protocols.mtcp.aside import KEPT_BUFFERS
 from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.congestion import Congestion, Summary
 from hosts.protocols.mtcp.delays import Delays
-from hosts.protocols.mtcp.merged import Merged
+from hosts.protocols.mtcp.merged import Merged, said
 from hosts.protocols.mtcp.numbers import Numbers
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import DATA_BYTES, REACH, SACK_BITS, Feedback
@@ -23,7 +24,6 @@ from hosts.protocols.mtcp.presumed import Presumed
 from hosts.protocols.mtcp.retransmission import Retransmission
 from hosts.protocols.mtcp.silence import Silence
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
-from hosts.protocols.mtcp.witness import Witness
 from hosts.wire.seq import extend
 
 
@@ -78,7 +78,7 @@ class Agent:
         )
         self._numbers = Numbers()
         self._merged = Merged(counters, prefix, self.by_number, store, board, self.advertised, self._retransmission)
-        self.witness = Witness(self.store) if options.sample_s and options.assist == "switch" else None
+        self.witness = Witness() if options.sample_s and options.assist == "switch" else None
         """Whether switches may be believed; None: they are."""
         self.summary_changed = False
         """Something else than cwnd has changed that the summary depends on; who wants to know sets it back before."""
@@ -127,7 +127,7 @@ class Agent:
         self.congestion.summaries.remove(child)
         self.advertised.remove(child)
         if self.witness is not None:
-            self.witness.forget(child)
+            self.witness.forget(address)
         if child.aside:
             self._silence.aside.take(child)
             self._trim()
@@ -264,7 +264,7 @@ class Agent:
         is_sample = child.merge and not (feedback.merge or feedback.marked or feedback.shifted)
         if child.merge:
             child.on_its_own()
-            if self.witness is not None and self.witness.sampled(child, cumulative, feedback, now):
+            if self.witness and self.witness.sampled(child.address, said(self.store, cumulative, feedback), now):
                 return []  # the family ends that
         if self.delays.feedback_arrived(child, feedback, arrived_at) and not child.aside:
             self.congestion.measured(child)
@@ -371,7 +371,8 @@ class Agent:
         child.feedback += 1
         effects: list[Effect] = []
         members = self._merged.arrived(feedback)
-        if self.witness is not None and self.witness.claimed(members, cumulative, feedback, now):
+        addresses = [member.address for member in members]
+        if self.witness and self.witness.claimed(addresses, said(self.store, cumulative, feedback), now):
             return []
         if aside := self._silence.aside:
             for member in members:

@@ -179,7 +179,7 @@ class Family:
         child.merge = self.options.assist == "switch" and child.number < MERGE_CHILDREN and is_believed
         if self.agent.witness is not None:
             if child.merge:
-                self.agent.witness.joined(child)
+                self.agent.witness.joined(source, child.first, now)
             self.agent.witness.returned(source)
         self._elsewhere.pop(source, None)
         self.roster.forget_unproven(source)
@@ -242,7 +242,7 @@ class Family:
             return []
         merged = [child for child in self.children.values() if child.merge]
         effects: list[Effect] = [PeerMisquoted(peer) for peer in witness.misquoted] if merged else []
-        witness.expect(merged)
+        witness.expect(child.address for child in merged)
         for child in merged:
             self._drop(child, now)
             self._elsewhere[child.address] = (child, now + self.options.drop_after_s)

@@ -11,11 +11,19 @@ from collections.abc import Mapping, Sequence
 
 from hosts.endpoint import Effect
 from hosts.parts.sack import Scoreboard, bits
+from hosts.parts.witness import Said
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
 from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.packets import Feedback
 from hosts.protocols.mtcp.retransmission import Retransmission
 from hosts.protocols.mtcp.store import PacketStore
+
+
+def said(store: PacketStore, cumulative: int, feedback: Feedback) -> Said:
+    """What feedback says, to be compared with what others say; `store` has the packets that it names."""
+    offset, _ = store.offsets(cumulative, feedback.sack)
+    end = None if offset is None else offset + feedback.window
+    return Said(cumulative, feedback.sack, end, feedback.min_cwnd, feedback.max_twnd)
 
 
 class Merged:

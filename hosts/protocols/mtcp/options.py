@@ -65,7 +65,7 @@ class MtcpOptions:
     # switch: switches on the way may merge the feedback of one's children (ours).
     assist: str = one_of("none", "switch")
     # A child whose feedback may be merged says the same to its parent alone, so often; a parent compares it with what
-    # switches say (witness.py). 0: never; where packets are sealed, once a second (ours).
+    # switches say (parts/witness.py). 0: never; where packets are sealed, once a second (ours).
     sample_s: float = seconds(0.0, or_zero=True)
 
     def __post_init__(self) -> None:

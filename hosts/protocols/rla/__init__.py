@@ -2,7 +2,7 @@
 
 from hosts.protocol import Protocol
 from hosts.protocols.rla.options import RlaOptions
-from hosts.protocols.rla.packets import NUMBER, PACKETS, Type
+from hosts.protocols.rla.packets import NUMBER, OPEN_HEADS, PACKETS, Type
 from hosts.protocols.rla.receiver import RlaReceiver
 from hosts.protocols.rla.sender import RlaSender
 from hosts.wire.offers import offers
@@ -15,5 +15,6 @@ PROTOCOL = Protocol(
     RlaSender,
     RlaReceiver,
     feedback_types=frozenset({Type.ACK}),
+    open_heads=OPEN_HEADS,
     tree_types=frozenset({Type.DATA}),
 )

@@ -21,6 +21,10 @@ ALONE_WAIT_S = 0.02
 or the first when nothing follows it for so long (ours: a packet's time at 50 packets/s). So has one that is another
 receiver's to answer."""
 
+SAMPLED_PACKETS = 2048
+"""With `watch_switches` the sender keeps what a receiver has not said itself to have: it does after so many packets at
+the latest (ours)."""
+
 
 class Acknowledging:
     """Of one receiver. Times are seconds on its clock; what it returns is to be sent to the sender."""
@@ -39,6 +43,7 @@ class Acknowledging:
         "_options",
         "_rng",
         "_sample_at",
+        "_sampled_from",
         "_session",
         "_stream",
         "marked",
@@ -60,6 +65,7 @@ class Acknowledging:
         self._examined = 0  # packets below are known to be here or lost
         self._alone_until = 0.0  # what is sent until then tells of a new hole: nobody may merge it
         self._sample_at = 0.0  # when the next one goes unmerged anyhow
+        self._sampled_from = 0  # all before this packet had come when the last one did
         self._is_needless = False  # the retransmission that came last was
         self.marked = False
         """A queue has marked a packet since the last answer."""
@@ -93,6 +99,7 @@ class Acknowledging:
 
     def arrived(self, packet: Data, taken: Taken, now: float) -> list[bytes]:
         """One by itself."""
+        self._heed(packet)
         if packet.again:
             self._is_needless = not taken.is_new
         alone = now < self._alone_until and not packet.again
@@ -104,6 +111,10 @@ class Acknowledging:
         numbers = range(taken.seq, taken.seq + count)
         mine = next((seq for seq in numbers if not self._is_anothers(last, seq)), numbers[-1])
         return self._answer(last, mine, now, may_wait=False)
+
+    def _heed(self, packet: Data) -> None:
+        """Whether switches may merge is the sender's to say; that they no longer may holds for good."""
+        self.merge = self.merge and packet.assist
 
     def _answer(self, packet: Data, seq: int, now: float, *, may_wait: bool) -> list[bytes]:
         """To a packet that has come, if it is ours to answer by its number."""
@@ -172,9 +183,10 @@ class Acknowledging:
             echo += int((now - arrived_at) * 1e6)
         merge = may_merge and not hurry and not marked and now >= self._alone_until
         # One by itself so often, for the round trip time; and what answers no packet, for nothing may come after it.
-        passes = may_merge and (not merge or now >= self._sample_at or packet is None)
+        passes = may_merge and (not merge or now >= self._sample_at or packet is None or self._is_far)
         if passes and packet is not None:
             self._sample_at = now + self._options.sample_s
+            self._sampled_from = stream.received.cumulative
         ack = Ack(
             self._session,
             False,
@@ -192,6 +204,11 @@ class Acknowledging:
             self._is_needless and not self.merge,
         )
         return encode_ack(ack)
+
+    @property
+    def _is_far(self) -> bool:
+        """Whether so much has come since the last one went unmerged that the sender should not have to keep more."""
+        return self._options.watch_switches and self._stream.received.cumulative - self._sampled_from >= SAMPLED_PACKETS
 
     def _sack_start(self, packet: Data | None) -> int:
         """Where the bitmap begins: it ends with the highest packet that has arrived, unless it has to tell of a repeat

@@ -117,6 +117,16 @@ class Branch:
             self.window_end = window_end
             self.opened_at = now
 
+    def begins_again(self, first: int, offset: int, now: float) -> None:
+        """It has all before packet `first`, whose place in the stream that is; nothing else that was believed of it
+        counts."""
+        self.cumulative = self.highest = self._examined = self.recover_below = first
+        self.window_end = offset + self.window
+        self.merges = 0
+        self.back_below = self.asked = None
+        self.backoff = 1.0
+        self.progress_at = self.opened_at = self.heard_at = self.answered_at = self.news_at = now
+
     @property
     def believed_rtt_s(self) -> float:
         """Its round trip time; while it has not shown that it is there, no more than silence is borne for."""

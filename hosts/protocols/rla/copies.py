@@ -13,11 +13,12 @@ from hosts.wire.header import ECT_0, NOT_ECT
 class Copies:
     """Of one session."""
 
-    __slots__ = ("_assisted", "_counters", "_ecn", "_session")
+    __slots__ = ("_counters", "_ecn", "_session", "assisted")
 
     def __init__(self, session: int, options: RlaOptions, counters: Counter[str]) -> None:
         self._session = session
-        self._assisted = options.assist == "switch"
+        self.assisted = options.assist == "switch"
+        """Whether switches are asked for help."""
         self._ecn = ECT_0 if options.rules == "tcp" else NOT_ECT
         self._counters = counters
 
@@ -60,5 +61,5 @@ class Copies:
         now: float,
     ) -> Data:
         srtt_ms, time_us = int(srtt_max * 1e3) + 1, int(now * 1e6)
-        assist, ratio, waits = self._assisted, answers.ratio, answers.waits
+        assist, ratio, waits = self.assisted, answers.ratio, answers.waits
         return Data(self._session, end, again, seq, srtt_ms, time_us, offset, payload, assist, ratio, waits)

@@ -21,6 +21,7 @@ from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack
 from hosts.protocols.rla.repairs import Repairs
 from hosts.protocols.rla.silence import is_silent, merged_timeout_s, usual_silence_s
+from hosts.protocols.rla.trust import Trust
 from hosts.protocols.rla.window import Window
 from hosts.wire.seq import extend
 
@@ -57,6 +58,9 @@ class Flow:
         self._congestion = Congestion(
             options, counters, self.listening, self._inflight, self._repairs, self.window, self.branches
         )
+        self.trust = Trust(
+            options, self._inflight, self.window, self._copies, self._repairs, self._advertised, self.branches
+        )
         self.joined = 0
         """Receivers so far, and the next one's number."""
         self.arrived = 0
@@ -86,6 +90,7 @@ class Flow:
             inflight.add_aside(branch)
         else:
             inflight.listened.add_child(branch.number, first)
+        self.trust.joined(branch, now)
         self._advertised.forget()
         self.listening.troubled.add(branch.number, now)
         return branch
@@ -99,6 +104,7 @@ class Flow:
         self._repairs.forget(branch)
         base = self.base
         fresh = self._inflight.remove(branch)
+        self.trust.left(branch)
         if self.branches:
             self.window.listens_to_others()
             self._completed(fresh, base, now)
@@ -162,17 +168,11 @@ class Flow:
 
     def behind_of(self, branch: Branch, now: float) -> int | None:
         """Bytes by which a silent one is behind that it is given up for: no more than that is kept. None: it is not."""
-        inflight = self._inflight
         if self.options.rules == "paper" or not self.is_aside(branch):
             return None
         if now - branch.answered_at <= patience_s(branch.rtt.mean) + self._answer_delay(branch):
             return None
-        first = inflight.aside.acknowledged(branch.number)
-        return (
-            None
-            if self.window.is_kept(first, self.options.payload_bytes)
-            else inflight.end_offset - inflight.offset(first)
-        )
+        return self.window.beyond_kept(self._inflight.aside.acknowledged(branch.number))
 
     def send(self, payload: bytes, end: bool, now: float) -> Send:
         """Multicast the next packet."""
@@ -205,14 +205,14 @@ class Flow:
 
     def acknowledge(self, branch: Branch, ack: Ack, now: float, arrived_at: float | None) -> list[Effect]:
         """One receiver's own."""
-        cumulative = extend(ack.cumulative, branch.cumulative)
-        if cumulative < branch.cumulative:
-            self._counters["drop_stale"] += 1
-            return []
-        sack = ack.sack << ack.sack_start
+        cumulative, sack = extend(ack.cumulative, branch.cumulative), ack.sack << ack.sack_start
         if cumulative + sack.bit_length() >= self.end + (not sack):
             self._counters["drop_beyond"] += 1
             return []
+        effects = self.trust.sampled(branch, cumulative, sack, ack.window, now)
+        if cumulative < branch.cumulative:
+            self._counters["drop_stale"] += 1
+            return effects
         branch.acks += 1
         highest = cumulative + sack.bit_length() + (sack != 0)
         self.arrived = max(0, highest - branch.highest)
@@ -231,8 +231,7 @@ class Flow:
         self._progress(branch, cumulative, now)
         branch.opens(self._inflight.offset(cumulative) + ack.window, now)
         if self.is_aside(branch):
-            return self._acknowledge_aside(branch, cumulative, sack, now)
-        effects: list[Effect] = []
+            return effects + self._acknowledge_aside(branch, cumulative, sack, now)
         self._heard_of(branch, cumulative, sack, now)
         self._congestion.told(branch, ack, cumulative + sack.bit_length(), now, effects)
         if ack.hurry:
@@ -248,15 +247,15 @@ class Flow:
         Who has told before that it has the packet that holds the others up is further than the summary says.
         """
         self._heard_at = now
-        effects: list[Effect] = []
-        for number in bits(ack.children):
-            branch = self._by_number.get(number)
-            if branch is None:
-                continue
-            cumulative = extend(ack.cumulative, branch.cumulative)
-            if cumulative + ack.sack.bit_length() >= self.end + (not ack.sack):
-                self._counters["drop_beyond"] += 1
-                return effects
+        cumulative = extend(ack.cumulative, self.base)
+        members = [self._by_number[number] for number in bits(ack.children) if number in self._by_number]
+        effects = self.trust.claimed(members, cumulative, ack.sack, ack.window, now)
+        if effects:
+            return effects
+        if cumulative + ack.sack.bit_length() >= self.end + (not ack.sack):
+            self._counters["drop_beyond"] += 1
+            return []
+        for branch in members:
             branch.merges += 1
             branch.heard_at = branch.answered_at = branch.news_at = now
             if cumulative >= self.base:
@@ -265,7 +264,7 @@ class Flow:
                 effects += self._acknowledge_aside(branch, cumulative, ack.sack, now)
             else:
                 self._heard_of(branch, cumulative, ack.sack, now)
-            self._progress(branch, self._inflight.board(branch).acknowledged(number), now)
+            self._progress(branch, self._inflight.board(branch).acknowledged(branch.number), now)
         return effects + self._repairs.answer(now)
 
     def _heard_of(self, branch: Branch, cumulative: int, sack: int, now: float) -> None:
@@ -388,7 +387,7 @@ class Flow:
         """Whether a timeout of one receiver, of what others have, is a question first: acknowledgments are lost, too,
         with many receivers more of them than data (ours; the paper takes each timeout for a loss).
         """
-        return self.options.rules == "tcp" and self.options.assist == "none"
+        return self.options.rules == "tcp" and not self.window.is_helped
 
     def _is_silent(self, branch: Branch, lacking: int, now: float) -> bool:
         """Of one that lacks that packet and is listened to."""

@@ -35,6 +35,9 @@ class InFlight:
         self.set_aside: set[int] = set()
         self.held_from = 0
         """The first packet that is there."""
+        self.unsure_from: int | None = None
+        """The first packet that somebody has not said itself to have, whatever switches say; None: they are believed.
+        """
 
     @property
     def base(self) -> int:
@@ -43,8 +46,9 @@ class InFlight:
 
     @property
     def kept_from(self) -> int:
-        """The first packet that somebody lacks."""
-        return min(self.listened.base, self.aside.base) if self.set_aside else self.listened.base
+        """The first packet that somebody lacks, or may lack."""
+        lacked = min(self.listened.base, self.aside.base) if self.set_aside else self.listened.base
+        return lacked if self.unsure_from is None else min(lacked, self.unsure_from)
 
     def offset(self, seq: int) -> int:
         """A packet's place in the stream; of one that is not sent yet, the next one's."""

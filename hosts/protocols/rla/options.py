@@ -41,6 +41,8 @@ class RlaOptions:
     drop_slowest_after_s: float = seconds(30.0)  # when that has lasted for so long (ours)
     sample_s: float = period(1.0)  # with `assist`: a receiver has one acknowledgment unmerged so often (ours)
     assist: str = one_of("none", "switch")  # switch: switches on the way may merge loss-free ones (ours)
+    # What switches say is compared with what receivers say themselves; where packets are sealed it is (ours).
+    watch_switches: bool = False
     from_start: bool = True  # receiver: whole or nothing; false: from the first packet that can be had (ours)
     # A receiver silent or stalled for so long no longer holds the others back (ours).
     drop_after_s: float = seconds(30.0)

@@ -27,6 +27,7 @@ from hosts.wire.fields import Bitmap, Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.wire.reason import Reason
+from hosts.wire.sealed import OpenHead, end_of
 
 NUMBER: Final = 4
 """RLA's protocol number in the common header."""
@@ -222,6 +223,12 @@ JOIN_ACK: Final = Format(
 
 FIN: Final = fin_format(NUMBER, Type.FIN, Type.FIN_ACK)
 ABORT: Final = abort_format(NUMBER, Type.ABORT)
+
+OPEN_HEADS: Final = {
+    int(Type.DATA): OpenHead(end_of(DATA, "seq"), flags=FLAG_ASSIST),
+    int(Type.ACK): OpenHead(ACK.size, flags=FLAG_MERGE | FLAG_PASS, is_vouched=True, merged=FLAG_MERGED),
+}
+"""What p4src/assist/rla reads."""
 
 PACKETS: Final = (DATA, ACK, ANNOUNCE, JOIN, JOIN_ACK, FIN, ABORT)
 Packet: TypeAlias = Data | Ack | Announce | Join | JoinAck | Fin | Abort

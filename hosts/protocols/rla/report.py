@@ -44,7 +44,14 @@ def sender_sample(
         "summaries": counters["summaries"],
         "hole_reports": counters["hole_reports"],
         "receivers": {names[address]: row for address, row in rows.items()},
+        **_misquoted(flow, names),
     }
+
+
+def _misquoted(flow: Flow, names: Mapping[Address, str]) -> dict[str, object]:
+    """Of whom a switch has said what they did not, if any has."""
+    misquoted = flow.trust.misquoted
+    return {"misquoted": [names.get(peer, str(peer)) for peer in misquoted]} if misquoted else {}
 
 
 def waited_for(flow: Flow, limit: str, *, all_sent: bool = False) -> Branch | None:

@@ -40,6 +40,8 @@ class Window:
         """The highest packet that every receiver has."""
         self.srtt_max = 0.0
         """The longest round trip of a receiver that is listened to."""
+        self.is_helped = options.assist == "switch"
+        """Whether switches may merge acknowledgments."""
 
     def limit(self, size: int, now: float) -> str | None:
         """What keeps a new packet of `size` bytes from being sent; None: nothing."""
@@ -53,7 +55,7 @@ class Window:
             return "advertised_window"
         if end - inflight.base >= WINDOW_PACKETS:
             return "sack"
-        if inflight.set_aside and not self.is_kept(inflight.kept_from, size):
+        if self._keeps and not self.is_kept(inflight.kept_from, size):
             return "kept"
         return None
 
@@ -62,6 +64,8 @@ class Window:
         (`limit`): answers are few and the packets paced, or what is sent is kept for somebody who is set aside."""
         inflight = self._inflight
         if inflight.set_aside or self._wanted.waits or self._unheard.answers.waits:
+            return 0
+        if self._keeps and not self.is_kept(inflight.kept_from, most * size):
             return 0
         end = inflight.end + self._repeats(now)
         within_cwnd = math.floor(self._unheard.window_end(self.max_reach_all, self._listening.cwnd) - end) + 1
@@ -86,16 +90,27 @@ class Window:
             return None
         return max(1, int(self._listening.cwnd) - self._repeats(now))
 
+    @property
+    def _keeps(self) -> bool:
+        """Whether more is kept than what is in flight."""
+        return bool(self._inflight.set_aside) or self._inflight.unsure_from is not None
+
     def is_kept(self, first: int, size: int) -> bool:
         """Whether all from packet `first` on may be kept with `size` bytes more."""
         inflight = self._inflight
         kept_bytes = inflight.end_offset + size - inflight.offset(first)
         return inflight.end - first < WINDOW_PACKETS and kept_bytes <= self._options.kept_bytes
 
+    def beyond_kept(self, first: int) -> int | None:
+        """Bytes from packet `first` on, where that is more than may be kept with another packet; None: it is not."""
+        inflight = self._inflight
+        is_kept = self.is_kept(first, self._options.payload_bytes)
+        return None if is_kept else inflight.end_offset - inflight.offset(first)
+
     @property
     def _wanted(self) -> Answers:
         """Of the receivers to the packet that is sent now. Switches that merge answers need every one."""
-        if self._options.rules == "paper" or self._options.assist == "switch":
+        if self._options.rules == "paper" or self.is_helped:
             return EACH
         return wanted(len(self._branches), self._listening.cwnd, self.srtt_max, self._options.payload_bytes)
 
@@ -127,6 +142,10 @@ class Window:
         set_aside = self._inflight.set_aside
         listened = (branch for branch in self._branches.values() if branch.number not in set_aside)
         self.srtt_max = max((branch.believed_rtt_s for branch in listened), default=0.0)
+
+    def goes_back(self) -> None:
+        """Some have less than was believed."""
+        self.max_reach_all = min(self.max_reach_all, self._inflight.base - 1)
 
     def heard_of(self, highest: int) -> None:
         """Somebody has this packet."""

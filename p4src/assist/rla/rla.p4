@@ -8,12 +8,14 @@
 // What a switch keeps of RLA's acknowledgments: soft state, written by ingress only, as MTCP's (mtcp/state.p4). Words are as
 // wide as the variables of MTCP's that they are read into.
 
-// One per session: {session, sender's address, ports that somebody is merged behind, when something last arrived (ms)}.
+// One per session: {session, sender's address, ports that somebody is merged behind, whether it is sealed, when something last
+// arrived (ms)}. What is sealed is merged with its like alone.
 #define RLA_OWNER_OF(word)   word[111:48]     // session and address
 #define RLA_SESSION_OF(word) word[111:80]
 #define RLA_SENDER_OF(word)  word[79:48]
 #define RLA_PORTS_OF(word)   word[47:32]
-#define RLA_MS_OF(word)      word[31:0]
+#define RLA_SEALED_OF(word)  word[31:31]
+#define RLA_MS_OF(word)      word[30:0]
 @name(".rla_slots")
 register<slot_word_t>(RLA_SLOTS) rla_slots;
 
@@ -38,26 +40,28 @@ register<bit<48>>(RLA_SLOTS) rla_sent_at;
 // The slot of a session, by its low bits; taken when nobody used it for FEEDBACK_IDLE_US.
 control enter_rla_slot(in bit<32> session, in ipv4_address_t sender, inout metadata_t meta) {
     apply {
-        bit<32> ms = MS_NOW(meta);
+        bit<31> ms = (bit<31>)MS_NOW(meta);
         meta.merge.slot = session & (RLA_SLOTS - 1);
         rla_slots.read(meta.merge.state, meta.merge.slot);
         meta.merge.ports = RLA_PORTS_OF(meta.merge.state);
         meta.merge.owned = 0;
-        if (RLA_MS_OF(meta.merge.state) == 0 || ms - RLA_MS_OF(meta.merge.state) > FEEDBACK_IDLE_MS) {
+        if (RLA_MS_OF(meta.merge.state) == 0 || ms - RLA_MS_OF(meta.merge.state) > (bit<31>)FEEDBACK_IDLE_MS) {
             meta.merge.owned = 1;
             meta.merge.ports = 0;
             rla_sent_at.write(meta.merge.slot, 0);
-        } else if (RLA_SESSION_OF(meta.merge.state) == session && RLA_SENDER_OF(meta.merge.state) == sender) {
+        } else if (RLA_SESSION_OF(meta.merge.state) == session && RLA_SENDER_OF(meta.merge.state) == sender
+                   && RLA_SEALED_OF(meta.merge.state) == meta.assisted.headed) {
             meta.merge.owned = 1;
         }
-        meta.merge.state = session ++ sender ++ NO_MERGED ++ ms;
+        meta.merge.state = session ++ sender ++ NO_MERGED ++ meta.assisted.headed ++ ms;
         meta.merge.cell = CELL(meta.merge.slot, (bit<32>)(meta.ingress_port - 1));
     } // apply
 } // enter_rla_slot
 
 control leave_rla_slot(in metadata_t meta) {
     apply {
-        rla_slots.write(meta.merge.slot, RLA_OWNER_OF(meta.merge.state) ++ meta.merge.ports ++ RLA_MS_OF(meta.merge.state));
+        rla_slots.write(meta.merge.slot, RLA_OWNER_OF(meta.merge.state) ++ meta.merge.ports
+                                         ++ RLA_SEALED_OF(meta.merge.state) ++ RLA_MS_OF(meta.merge.state));
     } // apply
 } // leave_rla_slot
 

@@ -1,6 +1,7 @@
 """Endpoints behind a seal, and what their protocols' options become."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from canopy_engine import Seal
@@ -104,9 +105,17 @@ def test_switches_cannot_help_with_what_they_cannot_read() -> None:
     signed = secure(protocols.get("mtcp"), KEYS, random.Random(1), lambda: 0.0, seed=bytes(32))
     with pytest.raises(ValueError, match="switches copy what a sender signs"):
         signed.sender(Session(GROUP), random.Random(1), {"assist": "switch"})
-    protocol = secure(protocols.get("rla"), KEYS, random.Random(1), lambda: 0.0)
+    shut = replace(protocols.get("rla"), open_heads={})
     with pytest.raises(ValueError, match="rla's feedback is not merged where its packets are sealed"):
-        protocol.sender(Session(GROUP), random.Random(1), {"assist": "switch"})
+        secure(shut, KEYS, random.Random(1), lambda: 0.0).sender(Session(GROUP), random.Random(1), {"assist": "switch"})
+
+
+def test_switches_can_help_each_protocol_that_has_such() -> None:
+    helped = {name for name in protocols.names() if "assist" in protocols.get(name).option_names}
+    assert helped == {"arbor", "mtcp", "rla", "tfmcc", "vlmcc"}
+    for name in helped:
+        protocol = secure(protocols.get(name), KEYS, random.Random(1), lambda: 0.0)
+        protocol.sender(Session(GROUP, realtime=name == "vlmcc"), random.Random(1), {"assist": "switch"})
 
 
 def test_who_leaves_says_so_under_the_seal() -> None:

@@ -76,10 +76,17 @@ class Sealed:
 
     def sends(self, port: int, frame: bytes, *, vouched: bool = True) -> bytes | None:
         """What leaves towards the parent of such a frame; its tag is checked."""
-        left = self.target.send(port, frame)
+        left = self.all_sent(port, frame, vouched=vouched)
         if not left:
             return None
-        ((out, bytes_left),) = left
+        (packet,) = left
+        return packet
+
+    def all_sent(self, port: int, frame: bytes, *, vouched: bool = True) -> list[bytes]:
+        """Likewise, where several may leave."""
+        return [self._checked(port, out, sent, vouched) for out, sent in self.target.send(port, frame)]
+
+    def _checked(self, port: int, out: int, bytes_left: bytes, vouched: bool) -> bytes:
         assert out == PARENT_PORT
         udp = Ether(bytes_left)[UDP]
         payload = bytes(udp.payload)

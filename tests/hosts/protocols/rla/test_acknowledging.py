@@ -7,7 +7,7 @@ import pytest
 from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.protocol import Session
 from hosts.protocols.rla import PROTOCOL
-from hosts.protocols.rla.acknowledging import ALONE_WAIT_S
+from hosts.protocols.rla.acknowledging import ALONE_WAIT_S, SAMPLED_PACKETS
 from hosts.protocols.rla.packets import (
     SACK_BITS,
     Ack,
@@ -33,11 +33,12 @@ STEP_S = 0.01
 class Member:
     """A receiver that was admitted, and what it is sent: packet `seq` at `seq` hundredths of a second."""
 
-    def __init__(self, merge: bool, **parameters: float) -> None:
+    def __init__(self, merge: bool, **parameters: float | bool) -> None:
         session = Session(GROUP, SENDER.host, session=SESSION)
         core = PROTOCOL.receiver(session, random.Random(1), {"sample_s": 1000.0, **parameters})
         assert isinstance(core, RlaReceiver)
         self.core = core
+        self._merge = merge
         core.start(now=0.0)
         self._receive(encode_announce(SESSION, PAYLOAD), 0.0)
         self._receive(encode_join_ack(JoinAck(SESSION, merge, Reason.NONE, 3, 0, 0)), 0.0)
@@ -55,10 +56,11 @@ class Member:
         ecn: int = NOT_ECT,
         ratio: int = 0,
         waits: bool = False,
+        assist: bool = True,
     ) -> list[Ack]:
         """The answers to a packet that comes in its time, or in that of packet `at`."""
-        srtt_ms, offset = int(SRTT_S * 1e3), seq * PAYLOAD
-        packet = Data(SESSION, False, again, seq, srtt_ms, 1 + seq, offset, bytes(PAYLOAD), False, ratio, waits)
+        srtt_ms, offset, assist = int(SRTT_S * 1e3), seq * PAYLOAD, self._merge and assist
+        packet = Data(SESSION, False, again, seq, srtt_ms, 1 + seq, offset, bytes(PAYLOAD), assist, ratio, waits)
         return self._receive(encode_data(packet), STEP_S * (seq if at is None else at), ecn)
 
 
@@ -67,6 +69,23 @@ def acks(effects: object) -> list[Ack]:
     packets: list[Effect] = list(effects)
     parsed = [parse(effect.data) for effect in packets if isinstance(effect, Send)]
     return [packet for packet in parsed if isinstance(packet, Ack)]
+
+
+def test_data_that_ask_for_no_help_end_it_for_good() -> None:
+    member = Member(merge=True)
+    assert [ack.merge for ack in member.data(1)] == [True]
+    for seq, assist in ((2, False), (3, True), (4, True)):
+        (ack,) = member.data(seq, assist=assist)
+        assert not ack.merge
+        assert not ack.passes
+        assert ack.children == 0
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_where_switches_are_watched_one_in_so_many_passes(watched: bool) -> None:
+    member = Member(merge=True, watch_switches=watched)
+    passed = [seq for seq in range(1, 2 * SAMPLED_PACKETS + 3) for ack in member.data(seq) if ack.passes]
+    assert passed == ([SAMPLED_PACKETS, 2 * SAMPLED_PACKETS] if watched else [])
 
 
 def test_receivers_share_the_answering_when_the_sender_wants_it() -> None:

@@ -32,9 +32,9 @@ def test_a_processor_that_seals_slowly_bounds_the_rate(tmp_path: Path) -> None:
     assert first < 0.73 < second
 
 
-def test_switches_cannot_help(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"sessions\[0\].security: rla's feedback is not merged where"):
-        simulate(tmp_path / "run", sealed("rla").replace("security:", "assist: switch\n    security:"))
+def test_switches_help_no_sender_that_signs(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"sessions\[0\].security: switches copy what a sender signs"):
+        simulate(tmp_path / "run", sealed("rla", "signed").replace("security:", "assist: switch\n    security:"))
 
 
 def test_what_receivers_say_passes_switches_as_it_is(tmp_path: Path) -> None:

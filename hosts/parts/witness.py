@@ -1,18 +1,17 @@
-"""Whether what switches say of a parent's children agrees with what these say themselves (docs/security.md).
+"""Whether what switches say of members agrees with what these say themselves (docs/security.md).
 
-Feedback that was merged is vouched for by the last switch alone. Each child says now and then the same to its parent,
-end to end. A switch that says more than that of somebody, or less than all have, for longer than packets can overtake
-each other, is passed by from then on: the children join again, and nobody may merge their feedback any more. Until a
-child has said itself that it has a packet, the parent keeps that, whatever switches say. All this is ours.
+Feedback that was merged is vouched for by the last switch alone. Each member says now and then the same, end to end, to
+who hears them: MTCP's children to their parent, RLA's receivers to the sender. A switch that says more than that of
+somebody, or less than all have, for longer than packets can overtake each other, is passed by from then on: nobody may
+merge their feedback any more. Until a member has said itself that it has a packet, that is kept, whatever switches say.
+All this is ours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Final, NamedTuple
 
 from hosts.endpoint import Address
-from hosts.protocols.mtcp.children import Child
-from hosts.protocols.mtcp.packets import Feedback
-from hosts.protocols.mtcp.store import PacketStore
 
 SETTLED_S: Final = 0.5
 """What came so long ago is no longer overtaken by what came later."""
@@ -23,14 +22,14 @@ FACTOR: Final = 4
 
 
 class Said(NamedTuple):
-    """Of one or several children: packets that they have, and windows."""
+    """Of one or several members: packets that they have, and windows, which are 0 where a protocol has none."""
 
     cumulative: int
     sack: int
     end: int | None
     """Place in the stream up to which they take data; None: it is not known."""
-    min_cwnd: int
-    max_twnd: int
+    min_cwnd: int = 0
+    max_twnd: int = 0
 
     def has_more_than(self, other: "Said") -> bool:
         """Whether there is a packet that the other lacks."""
@@ -80,78 +79,80 @@ class _Doubt:
 
 
 class _Record:
-    """Of one child."""
+    """Of one member."""
 
-    __slots__ = ("claims", "doubt", "kept", "samples")
+    __slots__ = ("claims", "doubt", "heard_at", "kept", "samples")
 
-    def __init__(self, first: int) -> None:
+    def __init__(self, first: int, now: float) -> None:
         self.kept = first  # it has all before this packet
+        self.heard_at = now
         self.claims = _Settling()  # of switches
         self.samples = _Settling()  # its own
         self.doubt = _Doubt()
 
 
 class Witness:
-    """One parent's. Times are seconds on its clock."""
+    """Of who hears the members. Times are seconds on its clock."""
 
-    def __init__(self, store: PacketStore) -> None:
-        """`store` has the packets that they speak of."""
-        self._store = store
+    def __init__(self, unheard_s: float = inf) -> None:
+        """Of whom switches go on to speak, and who has said nothing itself for `unheard_s`, is misquoted, too."""
+        self._unheard_s = unheard_s
         self._records: dict[Address, _Record] = {}
         self._doubt = _Doubt()  # of summaries that say too little
         self.misquoted: list[Address] = []
-        """Of whom a switch has said what they did not: it is between them and the parent. Empty: none has."""
+        """Of whom a switch has said what they did not: it is between them and who hears them. Empty: none has."""
         self._owed: dict[Address, int] = {}  # to who is to join again, from which packet on
         self.kept: int | None = None
         """All whose feedback is, or was, merged have said themselves that they have what is before this packet; None:
         of nobody it is."""
 
-    def joined(self, child: Child) -> None:
-        """Its feedback may be merged."""
-        self._records[child.address] = _Record(child.first)
+    def joined(self, member: Address, first: int, now: float) -> None:
+        """Its feedback may be merged; it gets what comes from packet `first` on."""
+        self._records[member] = _Record(first, now)
         self._keep()
 
-    def forget(self, child: Child) -> None:
+    def forget(self, member: Address) -> None:
         """It has gone."""
-        self._records.pop(child.address, None)
+        self._records.pop(member, None)
         self._keep()
 
-    def expect(self, children: Sequence[Child]) -> None:
+    def expect(self, members: Iterable[Address]) -> None:
         """They are to join again."""
-        self._owed |= {child.address: self._records[child.address].kept for child in children}
+        self._owed |= {member: self._records[member].kept for member in members}
 
-    def returned(self, address: Address) -> None:
+    def returned(self, member: Address) -> None:
         """Somebody has joined, or is no longer expected to."""
-        if self._owed.pop(address, None) is not None:
+        if self._owed.pop(member, None) is not None:
             self._keep()
+
+    def has_itself(self, member: Address) -> int | None:
+        """It has said itself that it has all before this packet; None: its feedback was never merged."""
+        record = self._records.get(member)
+        return None if record is None else record.kept
 
     def _keep(self) -> None:
         kept = (record.kept for record in self._records.values())
         self.kept = min((*kept, *self._owed.values()), default=None)
 
-    def _said(self, cumulative: int, feedback: Feedback) -> Said:
-        offset, _ = self._store.offsets(cumulative, feedback.sack)
-        end = None if offset is None else offset + feedback.window
-        return Said(cumulative, feedback.sack, end, feedback.min_cwnd, feedback.max_twnd)
-
-    def sampled(self, child: Child, cumulative: int, feedback: Feedback, now: float) -> bool:
-        """A child has said something itself. Whether a switch is found to have lied of it."""
-        said = self._said(cumulative, feedback)
-        record = self._records[child.address]
-        record.kept = max(record.kept, said.cumulative)
-        self._keep()
+    def sampled(self, member: Address, said: Said, now: float) -> bool:
+        """A member has said something itself. Whether a switch is found to have lied of it."""
+        record = self._records[member]
+        record.heard_at = now
+        if said.cumulative > record.kept:
+            record.kept = said.cumulative
+            self._keep()
         record.samples.add(said, now)
         record.claims.settle(now)
         claim = record.claims.said
         found = record.doubt.lasts(claim is not None and _says_more(claim, said), now)
         if found:
-            self.misquoted.append(child.address)
+            self.misquoted.append(member)
         return found
 
-    def claimed(self, members: Sequence[Child], cumulative: int, feedback: Feedback, now: float) -> bool:
-        """A switch has said something of them. Whether it is found to say less than they do."""
-        said = self._said(cumulative, feedback)
-        records = [self._records[member.address] for member in members if member.address in self._records]
+    def claimed(self, members: Sequence[Address], said: Said, now: float) -> bool:
+        """A switch has said something of them. Whether it is found to say less than they do, or keeps back what they
+        say."""
+        records = [self._records[member] for member in members if member in self._records]
         samples = []
         for record in records:
             record.claims.add(said, now)
@@ -159,14 +160,15 @@ class Witness:
             if record.samples.said is not None:
                 samples.append(record.samples.said)
         contradicted = bool(samples) and len(samples) == len(records) and _says_less(said, samples)
-        found = self._doubt.lasts(contradicted, now)
+        is_kept_back = any(now > record.heard_at + self._unheard_s for record in records)
+        found = self._doubt.lasts(contradicted, now) or is_kept_back
         if found:
-            self.misquoted += [member.address for member in members]
+            self.misquoted += members
         return found
 
 
 def _says_more(claim: Said, sample: Said) -> bool:
-    """Than the child that it is of says later."""
+    """Than the member that it is of says later."""
     is_beyond = claim.end is not None and sample.end is not None and claim.end > sample.end
     return claim.has_more_than(sample) or is_beyond or claim.min_cwnd > FACTOR * sample.min_cwnd
 

@@ -1,41 +1,31 @@
-"""What switches say of children against what these say themselves."""
+"""What switches say of members against what these say themselves."""
 
 import pytest
 
 from hosts.endpoint import Address
-from hosts.protocols.mtcp.children import Child
-from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import Feedback
-from hosts.protocols.mtcp.store import PacketStore
-from hosts.protocols.mtcp.wire import UNLIMITED
-from hosts.protocols.mtcp.witness import Said, Witness
+from hosts.parts.witness import Said, Witness
 
-OPTIONS = MtcpOptions()
+UNLIMITED = 2**32 - 1
 
 
-def child(number: int, first: int = 0) -> Child:
-    address = Address(f"10.0.0.{number}", 5000)
-    return Child(number, address, OPTIONS, 0.0, first=first, first_offset=0, buffer_bytes=1 << 20)
-
-
-def said(cumulative: int, sack: int = 0, min_cwnd: int = UNLIMITED, max_twnd: int = 0) -> Feedback:
-    return Feedback(7, False, cumulative, 0, 0, 0, min_cwnd, max_twnd, 10_000, sack)
+def said(cumulative: int, sack: int = 0, min_cwnd: int = UNLIMITED, max_twnd: int = 0, end: int | None = None) -> Said:
+    return Said(cumulative, sack, end, min_cwnd, max_twnd)
 
 
 class World:
-    """A witness and two children whose feedback is merged."""
+    """A witness and two members whose feedback is merged."""
 
-    def __init__(self) -> None:
-        self.witness = Witness(PacketStore(0, 0, 0))
-        self.children = [child(1), child(2)]
-        for one in self.children:
-            self.witness.joined(one)
+    def __init__(self, **options: float) -> None:
+        self.witness = Witness(**options)
+        self.members = [Address(f"10.0.0.{number}", 5000) for number in (1, 2)]
+        for one in self.members:
+            self.witness.joined(one, 0, 0.0)
 
     def claim(self, at: float, cumulative: int, sack: int = 0, **more: int) -> bool:
-        return self.witness.claimed(self.children, cumulative, said(cumulative, sack, **more), at)
+        return self.witness.claimed(self.members, said(cumulative, sack, **more), at)
 
     def sample(self, at: float, who: int, cumulative: int, sack: int = 0, **more: int) -> bool:
-        return self.witness.sampled(self.children[who], cumulative, said(cumulative, sack, **more), at)
+        return self.witness.sampled(self.members[who], said(cumulative, sack, **more), at)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +52,7 @@ def test_what_one_has_more_than_the_other(claim: tuple[int, int], sample: tuple[
         ({"cumulative": 50}, {"cumulative": 40}),
         ({"cumulative": 40, "sack": 0b11}, {"cumulative": 40, "sack": 0b10}),
         ({"cumulative": 40, "min_cwnd": 50_000}, {"cumulative": 40, "min_cwnd": 10_000}),
+        ({"cumulative": 40, "end": 9_000}, {"cumulative": 41, "end": 8_000}),
     ],
 )
 def test_who_says_more_than_a_child_for_long_is_found(claimed: dict[str, int], own: dict[str, int]) -> None:
@@ -74,7 +65,7 @@ def test_who_says_more_than_a_child_for_long_is_found(claimed: dict[str, int], o
     else:
         pytest.fail("it was not found")
     assert at <= 2.0
-    assert world.witness.misquoted == [world.children[1].address]
+    assert world.witness.misquoted == [world.members[1]]
 
 
 def test_what_overtakes_is_no_lie() -> None:
@@ -110,7 +101,19 @@ def test_who_says_less_than_all_for_long_is_found(less: dict[str, int]) -> None:
             break
     assert found_at is not None
     assert found_at <= 2.5
-    assert set(world.witness.misquoted) == {one.address for one in world.children}
+    assert set(world.witness.misquoted) == set(world.members)
+
+
+def test_who_is_spoken_for_and_not_heard_is_misquoted() -> None:
+    world = World(unheard_s=4.0)
+    for tenth in range(60):
+        at = tenth / 10
+        if tenth % 10 == 0:
+            world.sample(at, 0, 40)
+        if world.claim(at, 40):
+            break
+    assert 4.0 < at < 4.2
+    assert set(world.witness.misquoted) == set(world.members)
 
 
 def test_packets_are_kept_until_each_child_has_said_that_it_has_them() -> None:
@@ -121,11 +124,11 @@ def test_packets_are_kept_until_each_child_has_said_that_it_has_them() -> None:
     world.sample(0.1, 0, 50)
     world.sample(0.1, 1, 40)
     assert witness.kept == 40
-    witness.expect(world.children)
-    for one in world.children:
+    witness.expect(world.members)
+    for one in world.members:
         witness.forget(one)
     assert witness.kept == 40, "until they have joined again"
-    witness.returned(world.children[1].address)
+    witness.returned(world.members[1])
     assert witness.kept == 50
-    witness.returned(world.children[0].address)
+    witness.returned(world.members[0])
     assert witness.kept is None
