@@ -17,6 +17,7 @@ from engine.command.exits import EXIT_FAILED
 from engine.command.fail import fail
 from engine.command.programs import module_command
 from engine.command.tables import print_table
+from hosts import protocols
 from topologies.forging import BEFORE, PARTS
 from topologies.results.run_folder import RunFolder
 from topologies.results.summary import SessionResult
@@ -49,6 +50,8 @@ class Way(NamedTuple):
     """Whether in a simulation what has another's source address passes; P4 switches drop it."""
     switch: str = "bridge"
     """Of an emulation: what `canopy emulate --switch` takes."""
+    helped: bool = False
+    """Whether switches help sealed sessions of protocols that have such help."""
 
 
 WAYS: Final = (
@@ -57,9 +60,12 @@ WAYS: Final = (
     Way("sealed", "group"),
     Way("signed", "signed"),
 )
+"""Those that the row `security` has."""
+SIMULATED: Final = (*WAYS[:3], Way("sealed, switches help", "group", helped=True), WAYS[3])
 EMULATED: Final = (
     *(way._replace(spoofed=True) for way in WAYS[:3]),
     Way("sealed behind P4", "group", switch="embedded"),
+    SIMULATED[3]._replace(switch="embedded"),
     WAYS[3],
 )
 STRANGER: Final = "stranger"
@@ -141,10 +147,10 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the effects as JSON.")] = False,
 ) -> None:
     """Simulate a scenario with each attack of a stranger who hears everything, sends from any address and has no keys
-    (docs/security.md), on open sessions, with and without P4 switches, on sealed and on signed ones. With --emulate the
-    stranger is a host, and without P4 switches means a Linux bridge. Exit status: 1 when one on a sealed or signed
-    session is not harmless, or one on an open session loses it something or delays it by more than 3 s, one that joins
-    by more than 4 s.
+    (docs/security.md), on open sessions, with and without P4 switches, on sealed ones, with and without switches' help
+    for those that can have it, and on signed ones. With --emulate the stranger is a host, and without P4 switches means
+    a Linux bridge. Exit status: 1 when one on a sealed or signed session is not harmless, or one on an open session
+    loses it something or delays it by more than 3 s, one that joins by more than 4 s.
     """
     try:
         loaded = load_scenario(scenario, purpose="emulate" if emulate else "simulate")
@@ -155,7 +161,7 @@ def command(
     if seed is not None:
         loaded = loaded.model_copy(update={"seed": seed})
     chosen = [attack for attack in FORGERIES if not only or attack in only]
-    ways, run = (EMULATED, emulated) if emulate else (WAYS, simulated)
+    ways, run = (EMULATED, emulated) if emulate else (SIMULATED, simulated)
     try:
         effects = list(attacked(scenario, loaded, chosen, ways, run))
     except AttackError as error:
@@ -231,15 +237,15 @@ def attacked(
     path: Path,
     scenario: Scenario,
     attacks: Sequence[Forgery],
-    ways: Sequence[Way] = WAYS,
+    ways: Sequence[Way] = SIMULATED,
     run: Runs = simulated,
 ) -> Iterator[Effect]:
     """The effects of the attacks on each session, in each of `ways`; `path` is the scenario's file. AttackError."""
-    bases: dict[tuple[str, str], Ran] = {}
+    bases: dict[tuple[str, ...], Ran] = {}
     with tempfile.TemporaryDirectory(prefix="canopy-attack-") as place:
         for way in ways:
-            secured = _secured(scenario, way.security)
-            kind = (way.security, way.switch if run is emulated else "")
+            secured = _secured(scenario, way)
+            kind = (way.security, way.switch if run is emulated else "", "helped" if way.helped else "")
             base = bases.get(kind) or run(path, secured, Path(place) / "-".join(kind), way)
             bases[kind] = base
             for attack in attacks:
@@ -263,10 +269,17 @@ def _with_whole_path(session: Session, folder: Path) -> Session:
     )
 
 
-def _secured(scenario: Scenario, security: str) -> Scenario:
-    """The scenario with all sessions of this kind; sealed ones have no help of switches."""
-    update = {"security": security} | ({} if security == "none" else {"assist": "none"})
-    return scenario.model_copy(update={"sessions": [one.model_copy(update=update) for one in scenario.sessions]})
+def _secured(scenario: Scenario, way: Way) -> Scenario:
+    """The scenario with all sessions of this kind; sealed ones have no help of switches but where the way is to have
+    it."""
+    sessions = []
+    for one in scenario.sessions:
+        update = {"security": way.security}
+        if way.security != "none":
+            is_helped = way.helped and "assist" in protocols.get(one.protocol).option_names
+            update["assist"] = "switch" if is_helped else "none"
+        sessions.append(one.model_copy(update=update))
+    return scenario.model_copy(update={"sessions": sessions})
 
 
 def _fault(

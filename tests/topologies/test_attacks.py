@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from topologies.attacks import FORGERIES, MOST_DELAY_S, MOST_JOIN_DELAY_S, WAYS, Effect, app, attacked
+from topologies.attacks import FORGERIES, MOST_DELAY_S, MOST_JOIN_DELAY_S, SIMULATED, Effect, app, attacked
 from topologies.scenario import load_scenario
 from topologies.scenario.activity import Forgery
 
@@ -41,7 +41,7 @@ def written(folder: Path, protocol: str, content: str = "size: 200 kB") -> Path:
 def effects(
     path: Path, attacks: Sequence[Forgery], ways: Sequence[str] = ("open", "sealed")
 ) -> dict[tuple[str, str], Effect]:
-    chosen = [way for way in WAYS if way.name in ways]
+    chosen = [way for way in SIMULATED if way.name in ways]
     found = attacked(path, load_scenario(path, purpose="simulate"), attacks, chosen)
     return {(effect.way, effect.attack): effect for effect in found}
 
@@ -52,6 +52,13 @@ def test_what_a_stranger_can_do_to_a_file(tmp_path: Path) -> None:
         assert found["sealed", attack].words == "harmless", attack
         assert found["sealed", attack].harmless, attack
         assert found["open", attack].is_survived, attack
+
+
+@pytest.mark.parametrize("protocol", ["mtcp", "rla", "tfmcc", "arbor"])
+def test_nor_to_one_that_switches_help_though_it_is_sealed(tmp_path: Path, protocol: str) -> None:
+    found = effects(written(tmp_path, protocol), FORGERIES, ("sealed, switches help",))
+    assert len(found) == len(FORGERIES)
+    assert {key: effect.words for key, effect in found.items() if not effect.harmless} == {}
 
 
 def test_signed_sessions_and_those_behind_switches(tmp_path: Path) -> None:
@@ -97,7 +104,7 @@ def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     rows = json.loads(result.stdout)
     assert [(row["way"], row["harmless"], row["is_survived"]) for row in rows] == [
-        (way.name, True, True) for way in WAYS
+        (way.name, True, True) for way in SIMULATED
     ]
     shown = CliRunner().invoke(app, [str(path), "--only", "abort"]).stdout
     assert "harmless" in shown
