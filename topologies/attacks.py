@@ -17,7 +17,6 @@ from engine.command.exits import EXIT_FAILED
 from engine.command.fail import fail
 from engine.command.programs import module_command
 from engine.command.tables import print_table
-from hosts import protocols
 from topologies.forging import BEFORE, PARTS
 from topologies.results.run_folder import RunFolder
 from topologies.results.summary import SessionResult
@@ -276,8 +275,7 @@ def _secured(scenario: Scenario, way: Way) -> Scenario:
     for one in scenario.sessions:
         update = {"security": way.security}
         if way.security != "none":
-            is_helped = way.helped and "assist" in protocols.get(one.protocol).option_names
-            update["assist"] = "switch" if is_helped else "none"
+            update["assist"] = "switch" if way.helped and one.may_be_helped else "none"
         sessions.append(one.model_copy(update=update))
     return scenario.model_copy(update={"sessions": sessions})
 

@@ -112,6 +112,11 @@ class Session(Strict):
         return not self.realtime and not self.endless
 
     @property
+    def may_be_helped(self) -> bool:
+        """Whether its protocol has help of switches."""
+        return "assist" in protocols.get(self.protocol).option_names
+
+    @property
     def is_helped(self) -> bool:
         """Whether switches summarise its feedback."""
         return "switch" in (self.assist, self.parameters.get("assist"))
