@@ -104,7 +104,8 @@ def _modern_cases(rate_bps: float, queue: Mapping[str, Any], quick_s: float) -> 
 
     def make(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
         found = networks.modern(contender, rate_bps)
-        return networks.network(found, assist, pace, middle=middle, traffic=[networks.one_cubic()])
+        document = networks.network(found, assist, pace, middle=middle, traffic=[networks.one_cubic()])
+        return networks.breaks_phases(document, rate_bps) if queue["kind"] == "droptail" else document
 
     def cases(quick: bool) -> list[Case]:
         pace = (quick_s if quick else networks.MODERN_SECONDS) / networks.SECONDS

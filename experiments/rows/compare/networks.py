@@ -131,6 +131,13 @@ def product(rate_bps: float) -> int:
     return round(rate_bps * ROUND_TRIP_S / 8 / PACKET_BYTES)
 
 
+def breaks_phases(document: dict[str, Any], rate_bps: float) -> dict[str, Any]:
+    """Senders hold each packet back for up to the bottleneck's time for one (Floyd and Jacobson 1992): without that a
+    DropTail queue drops those of one flow rather than another's, over and over, by when they come."""
+    held = {"kind": "host", "sending": {"most": f"{PACKET_BYTES * 8e6 / rate_bps:g} us"}}
+    return {**document, "nodes": {**document["nodes"], "s": held, "a": held}}
+
+
 def _link(one: str, other: str, **more: Any) -> dict[str, Any]:
     return {"between": [one, other], "delay": "1 ms", "queue": DEEP, **more}
 
