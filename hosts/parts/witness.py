@@ -99,6 +99,7 @@ class Witness:
         self._unheard_s = unheard_s
         self._records: dict[Address, _Record] = {}
         self._doubt = _Doubt()  # of summaries that say too little
+        self._impossible = _Doubt()
         self.misquoted: list[Address] = []
         """Of whom a switch has said what they did not: it is between them and who hears them. Empty: none has."""
         self._owed: dict[Address, int] = {}  # to who is to join again, from which packet on
@@ -147,6 +148,13 @@ class Witness:
         found = record.doubt.lasts(claim is not None and _says_more(claim, said), now)
         if found:
             self.misquoted.append(member)
+        return found
+
+    def impossible(self, members: Sequence[Address], now: float) -> bool:
+        """A switch has said that they have what was never sent, as no honest one does. Whether it is found to lie."""
+        found = self._impossible.lasts(True, now)
+        if found:
+            self.misquoted += members
         return found
 
     def claimed(self, members: Sequence[Address], said: Said, now: float) -> bool:

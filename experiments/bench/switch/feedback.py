@@ -1,6 +1,6 @@
 """What merging costs: acknowledgments of MTCP and RLA from two children, of which the one that lags moves on with each
 packet, so that each makes the switch compute a summary and send it up. And requests of Arbor's receivers, of which each
-asks for less than the one before, so that it passes. MTCP's and Arbor's also with tags to check and to make."""
+asks for less than the one before, so that it passes. All also with tags to check and to make."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Address
@@ -23,6 +23,7 @@ from hosts.protocols.arbor import packets as arbor
 from hosts.protocols.mtcp.packets import encode_data as encode_mtcp_data
 from hosts.protocols.mtcp.packets import encode_feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
+from hosts.protocols.rla import packets as rla
 from hosts.protocols.rla.packets import Ack, Data, encode_ack
 from hosts.protocols.rla.packets import encode_data as encode_rla_data
 from hosts.security.hop import message_of
@@ -119,12 +120,23 @@ def _rla_ack(child: int, cumulative: int) -> bytes:
     return encode_ack(Ack(_SESSION, False, True, False, cumulative, _WINDOW, 1, child, 1 << child, 0))
 
 
+def _sealed_rla_data(seq: int) -> bytes:
+    return _headed(_rla_data(seq), rla.OPEN_HEADS[rla.Type.DATA].size)
+
+
+def _sealed_rla_ack(child: int, cumulative: int) -> bytes:
+    return _vouched(child, cumulative, _rla_ack(child, cumulative))
+
+
 def _arbor_data(seq: int) -> bytes:
     return arbor.encode_told_data(arbor.Data(_SESSION, arbor.FLAG_ASSIST, seq, 1, 1, 1_000_000, 0, 0, 9, b"x" * 100))
 
 
 def _sealed_data(seq: int) -> bytes:
-    data, head = _arbor_data(seq), arbor.OPEN_HEADS[arbor.Type.TOLD_DATA].size
+    return _headed(_arbor_data(seq), arbor.OPEN_HEADS[arbor.Type.TOLD_DATA].size)
+
+
+def _headed(data: bytes, head: int) -> bytes:
     who, tag = bytes(SEAL_BYTES - TAG_BYTES), bytes(TAG_BYTES)
     return bytes([HEADED_VERSION]) + data[1:head] + who + data[head:] + tag
 
@@ -171,6 +183,7 @@ def feedback(backend: Backend = "native") -> list[Figure]:
         ("MTCP's feedback,", "merged", _mtcp_data, _mtcp_ack, most),
         ("MTCP's sealed feedback,", "merged", _mtcp_data, _sealed_ack, None),
         ("RLA's feedback,", "merged", _rla_data, _rla_ack, most),
+        ("RLA's sealed feedback,", "merged", _sealed_rla_data, _sealed_rla_ack, None),
         ("Arbor's requests,", "passed", _arbor_data, _request, most),
         ("Arbor's sealed requests,", "passed", _sealed_data, _sealed_request, None),
     )

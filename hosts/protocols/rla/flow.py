@@ -249,12 +249,12 @@ class Flow:
         self._heard_at = now
         cumulative = extend(ack.cumulative, self.base)
         members = [self._by_number[number] for number in bits(ack.children) if number in self._by_number]
+        if cumulative + ack.sack.bit_length() >= self.end + (not ack.sack):
+            self._counters["drop_beyond"] += 1
+            return self.trust.told_of_unsent(members, now)
         effects = self.trust.claimed(members, cumulative, ack.sack, ack.window, now)
         if effects:
             return effects
-        if cumulative + ack.sack.bit_length() >= self.end + (not ack.sack):
-            self._counters["drop_beyond"] += 1
-            return []
         for branch in members:
             branch.merges += 1
             branch.heard_at = branch.answered_at = branch.news_at = now

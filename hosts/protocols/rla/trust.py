@@ -20,9 +20,9 @@ from hosts.protocols.rla.packets import CHILD_BITS
 from hosts.protocols.rla.repairs import Repairs
 from hosts.protocols.rla.window import Window
 
-UNHEARD_S: Final = 4.0
-"""A receiver has one acknowledgment pass each second, and says something each second if nothing comes: none in so long
-is no accident (of 1 % of loss four times running: 10^-8)."""
+UNHEARD: Final = 4
+"""Of the acknowledgments that a receiver has pass once in so long, and of those that it sends if nothing comes: none of
+so many is no accident (of 1 % of loss: 10^-8)."""
 
 
 class Trust:
@@ -45,7 +45,8 @@ class Trust:
         self._advertised = advertised
         self._branches = branches
         is_watchful = options.watch_switches and options.assist == "switch"
-        self._witness = Witness(UNHEARD_S) if is_watchful else None
+        unheard_s = UNHEARD * max(options.sample_s, options.heartbeat_s)
+        self._witness = Witness(unheard_s) if is_watchful else None
         self.misquoted: list[Address] = []
         """Of whom a switch has said what they did not. Empty: none has, and switches are believed."""
 
@@ -78,6 +79,12 @@ class Trust:
         addresses = [branch.address for branch in members]
         found = witness.claimed(addresses, self._said(cumulative, sack, window), now)
         return self._pass_by(witness, now) if found else []
+
+    def told_of_unsent(self, members: Sequence[Branch], now: float) -> list[Effect]:
+        """A switch has said that they have what was never sent. What is to be done when it is found to lie."""
+        witness = self._witness
+        found = witness is not None and witness.impossible([branch.address for branch in members], now)
+        return self._pass_by(witness, now) if witness is not None and found else []
 
     def _said(self, cumulative: int, sack: int, window: int) -> Said:
         inflight = self._inflight

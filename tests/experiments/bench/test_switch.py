@@ -87,17 +87,18 @@ def test_all_feedback_that_is_measured_is_merged(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(feedback, "_ROUNDS", 1)
     monkeypatch.setattr(feedback, "_PACKETS", 120)
     for backend in get_args(Backend):
-        mtcp, sealed, rla, asked, sealed_asked = figures = feedback.feedback(backend)
+        mtcp, sealed, rla, sealed_rla, asked, sealed_asked = figures = feedback.feedback(backend)
         assert [figure.name.split(",")[0] for figure in figures] == [
             "MTCP's feedback",
             "MTCP's sealed feedback",
             "RLA's feedback",
+            "RLA's sealed feedback",
             "Arbor's requests",
             "Arbor's sealed requests",
         ]
         assert sealed.value > mtcp.value > 0
+        assert sealed_rla.value > rla.value > 0
         assert sealed_asked.value > asked.value > 0
-        assert rla.value > 0
 
 
 def test_a_figure_meets_its_targets_or_not() -> None:

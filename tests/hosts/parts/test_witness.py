@@ -132,3 +132,11 @@ def test_packets_are_kept_until_each_child_has_said_that_it_has_them() -> None:
     assert witness.kept == 50
     witness.returned(world.members[0])
     assert witness.kept is None
+
+
+def test_who_speaks_of_what_was_never_sent_is_found_at_the_second_time() -> None:
+    world = World()
+    assert not world.witness.impossible(world.members, 1.0)
+    assert not world.witness.impossible(world.members, 1.4)
+    assert world.witness.impossible(world.members, 1.6)
+    assert world.witness.misquoted == world.members
