@@ -4,7 +4,7 @@ A time slot has as many ticks as packets, and each tick sends one. Packet n of a
 has reached n, and must have gone by the tick in which it reaches n + 1; the earliest deadline goes first. As the fluids
 fill the ticks exactly there is such an order (a perfect matching of packets and ticks, of which the fluids are a
 fractional one), and so every channel stays within one packet of its fluid. Slots differ in their channels only: the
-order is computed once, on a ring of one slot's ticks (engine/crates/native/src/slots.rs).
+order is computed once, on a ring of one slot's ticks (engine/crates/waves/src/slots.rs).
 """
 
 from functools import lru_cache
