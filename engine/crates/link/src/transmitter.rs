@@ -1,6 +1,6 @@
 //! When a transmitter of a given rate is free, in exact integer arithmetic.
 
-const NS_PER_S: u128 = 1_000_000_000;
+const NS_PER_S: u64 = 1_000_000_000;
 
 /// Sends one frame after another. Within a busy period the end of a frame is the period's start plus the floor of all
 /// its bits divided by the rate: what rounding leaves over is carried, so no drift accumulates.
@@ -40,10 +40,17 @@ impl Transmitter {
             self.remainder = 0;
         }
         if let Some(rate) = self.rate_bps {
-            let rate = u128::from(rate);
-            let work = u128::from(bytes) * 8 * NS_PER_S + u128::from(self.remainder);
-            self.free_at_ns = self.free_at_ns.saturating_add(u64::try_from(work / rate).unwrap_or(u64::MAX));
-            self.remainder = (work % rate) as u64; // below rate, which is a u64
+            let short = bytes.checked_mul(8 * NS_PER_S).and_then(|work| work.checked_add(self.remainder));
+            let (duration, remainder) = match short {
+                Some(work) => (work / rate, work % rate),
+                None => {
+                    let work = u128::from(bytes) * 8 * u128::from(NS_PER_S) + u128::from(self.remainder);
+                    let duration = u64::try_from(work / u128::from(rate)).unwrap_or(u64::MAX);
+                    (duration, (work % u128::from(rate)) as u64) // below rate, which is a u64
+                }
+            };
+            self.free_at_ns = self.free_at_ns.saturating_add(duration);
+            self.remainder = remainder;
         }
         self.free_at_ns
     }

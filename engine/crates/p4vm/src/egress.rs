@@ -21,6 +21,29 @@ pub(crate) struct Leaving<'f> {
     pub port: u16,
     pub instance: u16,
     pub instance_type: InstanceType,
+    /// Its payload need not be put behind its headers, where nothing else is to be done with it.
+    pub apart: bool,
+}
+
+/// What has become of a copy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It was dropped or recirculated.
+    Gone,
+    /// It was appended.
+    Whole,
+    /// Its headers were.
+    Headers,
+}
+
+/// A packet that has left at once ([`Switch::ingress_through`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Through {
+    pub port: u16,
+    /// False: egress has dropped or recirculated it.
+    pub is_sent: bool,
+    /// Where its payload begins in the packet that arrived, if only its headers were written.
+    pub payload: Option<usize>,
 }
 
 impl Switch {
@@ -42,17 +65,24 @@ impl Switch {
         match flight.get_mut() {
             Some(inner) => std::mem::swap(&mut inner.phv, &mut self.work.phv),
             None if self.trace.is_some() => self.work.phv.clone_from(&flight.phv),
-            None => phv::restore(&mut self.work.phv, &flight.phv, &program.live.egress, poison),
+            None => {
+                let (phv, live) = (&mut self.work.phv, &program.live);
+                phv::restore(phv, &flight.phv, &live.groups);
+                if cfg!(debug_assertions) {
+                    phv::poison(phv, &flight.phv, &live.groups, &live.egress, poison);
+                }
+            }
         }
         let Flight { payload, state, passes, .. } = &*flight;
-        let leaving = Leaving { payload, state: *state, passes: *passes, port, instance, instance_type };
-        let sent = self.leave(&program, leaving, queue, out, copies);
+        let (state, passes) = (*state, *passes);
+        let leaving = Leaving { payload, state, passes, port, instance, instance_type, apart: false };
+        let left = self.leave(&program, leaving, queue, out, copies);
         self.pool.give(flight);
         self.lent = Some(program);
-        sent.then_some(port)
+        (left == Left::Whole).then_some(port)
     }
 
-    /// Appends the copy to `out`; false: it was dropped or recirculated.
+    /// Appends the copy to `out`, if it is sent.
     pub(crate) fn leave(
         &mut self,
         program: &Program,
@@ -60,25 +90,26 @@ impl Switch {
         queue: &QueueMeta,
         out: &mut Vec<u8>,
         copies: &mut Vec<PacketCopy>,
-    ) -> bool {
-        let Leaving { port, state: PacketState { ingress_port, traced, .. }, passes, .. } = leaving;
+    ) -> Left {
+        let Leaving { port, payload, state: PacketState { ingress_port, traced, .. }, passes, .. } = leaving;
         let mut state = PacketState { exit: false, clone: None, digest: 0, ..leaving.state };
         self.set_egress_metadata(program, &leaving, queue);
         self.trace_copy(traced, port);
         let start = out.len();
-        let sent = self.run_egress(program, &leaving, &mut state, out, copies);
-        if state.recirculate != 0 && sent {
+        let left = self.run_egress(program, &leaving, &mut state, out, copies);
+        let rest = match left {
+            Left::Gone => return Left::Gone,
+            Left::Whole => 0,
+            Left::Headers => payload.len(),
+        };
+        if state.recirculate != 0 {
             self.recirculate(program, ingress_port, state.recirculate, (passes, traced), (out, start), copies);
-            return false;
+            return Left::Gone;
         }
-        if sent {
-            self.stats.packets_out += 1;
-            self.trace_line(
-                traced,
-                format_args!("Transmitting packet of size {} out of port {port}", out.len() - start),
-            );
-        }
-        sent
+        self.stats.packets_out += 1;
+        let size = out.len() - start + rest;
+        self.trace_line(traced, format_args!("Transmitting packet of size {size} out of port {port}"));
+        left
     }
 
     fn set_egress_metadata(&mut self, program: &Program, leaving: &Leaving<'_>, queue: &QueueMeta) {
@@ -99,7 +130,7 @@ impl Switch {
         phv::set_field(phv, meta.packet_length, u64::from(length));
     }
 
-    /// Egress control, egress clone and deparser; true: the packet was appended to `out`.
+    /// Egress control, egress clone and deparser.
     fn run_egress(
         &mut self,
         program: &Program,
@@ -107,18 +138,22 @@ impl Switch {
         state: &mut PacketState,
         out: &mut Vec<u8>,
         copies: &mut Vec<PacketCopy>,
-    ) -> bool {
+    ) -> Left {
         let native = self.native_of(program, state.traced);
         {
             let Self { work, externs, tables, profiles, flows, now_ns, trace, .. } = self;
             flows.begin(program, tables);
-            let Work { phv, key, scratch, .. } = work;
+            let Work { phv, key, scratch, .. } = &mut **work;
             let payload = leaving.payload;
             let recorder = Recorder::of(trace, state.traced);
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
             let mut tables = Tables { tables, profiles, flows, key };
+            let native = native.is_some_and(|native| native.control(true, &mut m, &mut tables));
+            if !native {
+                phv::mark_all(m.phv, &program.live.groups);
+            }
             match recorder {
-                None if native.is_some_and(|native| native.control(true, &mut m, &mut tables)) => {}
+                None if native => {}
                 None => pipeline::run(&mut m, &mut tables, &program.egress, &mut Silent),
                 Some(mut recorder) => {
                     recorder.pipeline(&m, "egress");
@@ -132,26 +167,34 @@ impl Switch {
         if state.failed {
             self.stats.drop_assert += 1;
             self.trace_line(state.traced, format_args!("Dropping packet: an assertion failed"));
-            return false;
+            return Left::Gone;
         }
         if phv::get_field(&self.work.phv, program.intrinsics.egress_spec) == DROP_PORT {
             self.stats.drop_egress += 1;
             self.trace_line(state.traced, format_args!("Dropping packet at the end of egress"));
-            return false;
+            return Left::Gone;
         }
         let Self { work, externs, tables, profiles, flows, now_ns, trace, .. } = self;
-        let Work { phv, key, scratch, .. } = work;
+        let Work { phv, key, scratch, .. } = &mut **work;
         let payload = leaving.payload;
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
         let start = out.len();
         if !native.is_some_and(|native| native.deparse(&mut m, &mut Tables { tables, profiles, flows, key }, out)) {
+            phv::mark_all(m.phv, &program.live.groups);
             deparser::put_headers(&mut m, out);
         }
-        deparser::put_payload(&m, start, out);
+        let is_apart = leaving.apart && m.state.recirculate == 0 && m.state.truncate.is_none();
+        if !is_apart {
+            deparser::put_payload(&m, start, out);
+        }
         if let Some(mut recorder) = Recorder::of(trace, m.state.traced) {
             recorder.deparsed(&m);
         }
-        true
+        if is_apart {
+            Left::Headers
+        } else {
+            Left::Whole
+        }
     }
 
     /// An egress clone has the headers as egress left them, and only the metadata of its list.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::copy::{Buffer, Flight};
-use crate::egress::Leaving;
+use crate::egress::{Leaving, Left, Through};
 use crate::ir::Field;
 use crate::machine::{Machine, PacketState, DROP_PORT};
 use crate::native::Native;
@@ -48,7 +48,7 @@ impl Switch {
         if let Some(arrived) = self.arrive(&program, port, packet, copies) {
             match self.only_port(&program).filter(|_| copies.is_empty()) {
                 Some(port) => {
-                    if self.go_through(&program, arrived, port, out.buffer(), copies) {
+                    if self.go_through(&program, arrived, (port, false), out.buffer(), copies) == Left::Whole {
                         out.seal(port);
                     }
                 }
@@ -59,9 +59,9 @@ impl Switch {
     }
 
     /// `ingress`; and where the packet goes to one port only, and `enters`, given that port and the packet's length there,
-    /// says that it finds nobody before it, `egress` of it, from where it is, without the buffer that copies wait in. Then
-    /// the port is returned, with whether the packet leaves and was appended to `out`. Copies that are left to come are
-    /// pushed on `copies`.
+    /// says that it finds nobody before it, `egress` of it, from where it is, without the buffer that copies wait in. Its
+    /// headers are appended to `out` then, with the payload only where that is not the end of `packet` as it is. Copies
+    /// that are left to come are pushed on `copies`.
     pub fn ingress_through(
         &mut self,
         now_ns: u64,
@@ -70,14 +70,19 @@ impl Switch {
         enters: &mut dyn FnMut(u16, u32) -> bool,
         out: &mut Vec<u8>,
         copies: &mut Vec<PacketCopy>,
-    ) -> Option<(u16, bool)> {
+    ) -> Option<Through> {
         let program = self.admit(now_ns, port, packet)?;
         let mut through = None;
         if let Some(arrived) = self.arrive(&program, port, packet, copies) {
             let only = self.only_port(&program).filter(|_| copies.is_empty());
             let length = || packet_len(&program, &self.work.phv, arrived.payload, &arrived.state);
             match only.filter(|&port| enters(port, length())) {
-                Some(port) => through = Some((port, self.go_through(&program, arrived, port, out, copies))),
+                Some(port) => {
+                    let at = packet.len() - arrived.payload.len();
+                    let left = self.go_through(&program, arrived, (port, true), out, copies);
+                    let payload = (left == Left::Headers).then_some(at);
+                    through = Some(Through { port, is_sent: left != Left::Gone, payload });
+                }
                 None => self.forward(&program, arrived, copies),
             }
         }
@@ -90,14 +95,15 @@ impl Switch {
         &mut self,
         program: &Program,
         arrived: Arrived<'_>,
-        port: u16,
+        (port, apart): (u16, bool),
         out: &mut Vec<u8>,
         copies: &mut Vec<PacketCopy>,
-    ) -> bool {
+    ) -> Left {
         self.trace_line(arrived.state.traced, format_args!("Egress port is {port}"));
         let Arrived { payload, state, passes } = arrived;
         let instance = phv::get_field(&self.work.phv, program.intrinsics.egress_rid) as u16;
-        let leaving = Leaving { payload, state, passes, port, instance, instance_type: InstanceType::Normal };
+        let instance_type = InstanceType::Normal;
+        let leaving = Leaving { payload, state, passes, port, instance, instance_type, apart };
         let queue = QueueMeta { enq_timestamp_us: self.now_ns / 1000, ..QueueMeta::default() };
         self.leave(program, leaving, &queue, out, copies)
     }
@@ -147,7 +153,13 @@ impl Switch {
         match self.trace {
             // It shows what was there before.
             Some(_) => self.work.phv.clone_from(&program.blank),
-            None => phv::restore(&mut self.work.phv, &program.blank, &program.live.start, poison),
+            None => {
+                let (phv, live) = (&mut self.work.phv, &program.live);
+                phv::restore(phv, &program.blank, &live.groups);
+                if cfg!(debug_assertions) {
+                    phv::poison(phv, &program.blank, &live.groups, &live.start, poison);
+                }
+            }
         }
     }
 
@@ -194,9 +206,11 @@ impl Switch {
 
     /// A blank header vector with the fields of a list kept from the pass before.
     pub(crate) fn next_pass(&mut self, program: &Program, fields: u32) {
-        std::mem::swap(&mut self.work.phv, &mut self.work.other);
+        let Work { phv, other, .. } = &mut *self.work;
+        std::mem::swap(phv, other);
         self.blank(program);
-        keep_fields(program, fields, &mut self.work.phv, &self.work.other);
+        let Work { phv, other, .. } = &mut *self.work;
+        keep_fields(program, fields, phv, other);
     }
 
     /// Parser and ingress control; returns the bytes that the parser took.
@@ -204,7 +218,7 @@ impl Switch {
         let native = self.native_of(program, state.traced);
         let Self { work, externs, tables, profiles, flows, value_sets, stats, now_ns, trace, .. } = self;
         flows.begin(program, tables);
-        let Work { phv, key, scratch, .. } = work;
+        let Work { phv, key, scratch, .. } = &mut **work;
         let recorder = Recorder::of(trace, state.traced);
         let mut m = Machine { program, phv, state, payload: &[], externs, scratch, now_ns: *now_ns };
         let mut tables = Tables { tables, profiles, flows, key };
@@ -237,7 +251,7 @@ impl Switch {
         };
         let meta = &program.intrinsics;
         let Self { work, externs, value_sets, now_ns, .. } = self;
-        let Work { phv: original, other, key, scratch, .. } = work;
+        let Work { phv: original, other, key, scratch, .. } = &mut **work;
         other.clone_from(&program.blank);
         phv::set_field(other, meta.ingress_port, u64::from(port));
         let mut copy_state = PacketState {
@@ -249,6 +263,7 @@ impl Switch {
         };
         let mut m =
             Machine { program, phv: other, state: &mut copy_state, payload: &[], externs, scratch, now_ns: *now_ns };
+        phv::mark_all(m.phv, &program.live.groups);
         let parsed = parser::parse(&mut m, packet, value_sets, key, &mut Silent);
         phv::reset_metadata(program, other);
         keep_fields(program, fields, other, original);
@@ -352,7 +367,10 @@ fn ingress_pass<'a, O: Observer>(
     let program = m.program;
     let meta = &program.intrinsics;
     let parsed = native.and_then(|native| native.parse(m, tables, packet, value_sets));
-    let parsed = parsed.unwrap_or_else(|| parser::parse(m, packet, value_sets, tables.key, observer));
+    let parsed = parsed.unwrap_or_else(|| {
+        phv::mark_all(m.phv, &program.live.groups);
+        parser::parse(m, packet, value_sets, tables.key, observer)
+    });
     m.payload = packet.get(parsed.consumed..).unwrap_or_default();
     phv::set_field(m.phv, meta.parser_error, u64::from(parsed.error));
     stats.parser_errors += u64::from(parsed.error != program.errors.no_error);
@@ -362,6 +380,7 @@ fn ingress_pass<'a, O: Observer>(
     stats.checksum_errors += u64::from(checksum_error);
     observer.pipeline(m, "ingress");
     if !native.is_some_and(|native| native.control(false, m, tables)) {
+        phv::mark_all(m.phv, &program.live.groups);
         pipeline::run(m, tables, &program.ingress, observer);
     }
     parsed.consumed

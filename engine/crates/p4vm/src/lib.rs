@@ -52,11 +52,12 @@ mod value;
 
 pub use api::*;
 pub use copy::PacketCopy;
+pub use egress::Through;
 pub use error::{ControlError, ErrorCode, LoadError};
 pub use limit::{Bucket, Rate};
 pub use output::Outputs;
 pub use program::Program;
-pub use switch::Switch;
+pub use switch::{Switch, Work};
 
 /// Property tests draw the same cases each time, and leave no files behind. `P4VM_ROUNDS=100` draws that many times more.
 #[cfg(test)]

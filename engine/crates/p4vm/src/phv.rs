@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::ir::{Field, Header, Program};
+use crate::ir::{Field, Groups, Header, Program, BLOCK, MARKS};
 use crate::value::{mask64, words_for};
 
 /// The words of a field's value, without a varbit's length.
@@ -166,20 +166,60 @@ fn shift(program: &Program, phv: &mut [u64], to: Option<&Vec<u32>>, from: Option
     }
 }
 
-/// Make of a vector another one, or as much of it as anybody may read before it is written. `poison` is written to the
-/// rest where debug assertions are checked, so that it shows when somebody does read it.
+/// Make of a vector another one, or as much of it as anybody may read before it is written: what neither has marks of is
+/// blank in both.
 #[inline]
-pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, live: &[Range<usize>], poison: u64) {
-    if phv.len() != from.len() {
-        return phv.clone_from(from);
-    }
-    if cfg!(debug_assertions) {
-        phv.fill(poison);
-    }
-    for words in live {
-        if let (Some(to), Some(from)) = (phv.get_mut(words.clone()), from.get(words.clone())) {
-            to.copy_from_slice(from);
+pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, groups: &Groups) {
+    let Some(marks) = groups.marks.filter(|_| phv.len() == from.len()) else { return phv.clone_from(from) };
+    groups.always.iter().for_each(|words| copy_blocks(phv, from, words));
+    for half in 0..MARKS {
+        let (Some(of), Some(&others)) = (phv.get_mut(marks + half), from.get(marks + half)) else { return };
+        let mut left = *of | others;
+        *of = others;
+        while left != 0 {
+            let group = half * 64 + left.trailing_zeros() as usize;
+            left &= left - 1;
+            if let Some(words) = groups.runs.get(group) {
+                copy_blocks(phv, from, words);
+            }
         }
+    }
+}
+
+/// Copy words, and up to a block behind them.
+#[inline]
+fn copy_blocks(to: &mut [u64], from: &[u64], words: &Range<usize>) {
+    for at in words.clone().step_by(BLOCK) {
+        let to = to.get_mut(at..).and_then(<[u64]>::first_chunk_mut::<BLOCK>);
+        if let (Some(to), Some(from)) = (to, from.get(at..).and_then(<[u64]>::first_chunk::<BLOCK>)) {
+            *to = *from;
+        }
+    }
+}
+
+/// For who writes to a vector without marks of what.
+#[inline]
+pub(crate) fn mark_all(phv: &mut [u64], groups: &Groups) {
+    if let Some(marks) = groups.marks.and_then(|marks| phv.get_mut(marks..marks + MARKS)) {
+        marks.fill(u64::MAX);
+    }
+}
+
+/// Where debug assertions are checked: a restored vector is as `from` in the words that may be read, and the rest is made
+/// what shows when somebody does read it.
+pub(crate) fn poison(phv: &mut [u64], from: &[u64], groups: &Groups, read: &[Range<usize>], poison: u64) {
+    let Some(marks) = groups.marks else { return };
+    let mut at = 0;
+    for words in read.iter().cloned().chain(std::iter::once(marks..marks)) {
+        assert_eq!(phv.get(words.clone()), from.get(words.clone()), "one of {words:?} was written without a mark");
+        for word in at..words.start {
+            set(phv, word as u32, poison);
+            let group = groups.of.get(word).map_or(usize::MAX, |&group| usize::from(group));
+            if let Some(bits) = phv.get_mut(marks + group / 64).filter(|_| group < groups.runs.len()) {
+                *bits |= 1 << (group % 64);
+            }
+        }
+        at = words.end;
     }
 }
 

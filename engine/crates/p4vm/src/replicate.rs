@@ -63,6 +63,7 @@ pub(crate) fn packet_len(program: &Program, phv: &[u64], payload: &[u8], state: 
 /// Keep the fields of a list.
 pub(crate) fn keep_fields(program: &Program, list: u32, to: &mut [u64], from: &[u64]) {
     if let Some(list) = program.field_lists.get(list as usize).and_then(Option::as_ref) {
+        phv::mark_all(to, &program.live.groups);
         for field in &list.fields {
             phv::copy_field(to, from, field);
         }

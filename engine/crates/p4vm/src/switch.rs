@@ -42,7 +42,7 @@ pub struct Switch {
     pub(crate) now_ns: u64,
     pub(crate) swept_ns: u64,
     pub(crate) pool: Pool,
-    pub(crate) work: Work,
+    pub(crate) work: Box<Work>,
     pub(crate) trace: Option<Box<Trace>>,
     /// The program once more, for the packet at hand to borrow: counting its holders for each packet would cost.
     pub(crate) lent: Option<Arc<Program>>,
@@ -52,26 +52,35 @@ pub struct Switch {
     warming: bool,
 }
 
-/// Buffers of the packet being processed, used again for the next one.
+/// Buffers of the packet being processed, used again for the next one. A switch has its own, unless somebody who has many
+/// switches lends them some in turn ([`Switch::exchange`]): what all touch stays near the processor.
 #[derive(Debug, Default)]
-pub(crate) struct Work {
-    pub phv: Vec<u64>,
+pub struct Work {
+    /// Whose header vectors these are.
+    program: Option<Arc<Program>>,
+    pub(crate) phv: Vec<u64>,
     /// The header vector of the pass before, for field lists; that of an ingress clone.
-    pub other: Vec<u64>,
-    pub key: Vec<u64>,
-    pub scratch: Vec<u8>,
+    pub(crate) other: Vec<u64>,
+    pub(crate) key: Vec<u64>,
+    pub(crate) scratch: Vec<u8>,
     /// A packet that is recirculated.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Copies of `process` that wait for egress, and those that egress makes of them.
-    pub copies: Vec<PacketCopy>,
-    pub more: Vec<PacketCopy>,
+    pub(crate) copies: Vec<PacketCopy>,
+    pub(crate) more: Vec<PacketCopy>,
+}
+
+impl Work {
+    fn of(program: &Arc<Program>) -> Box<Self> {
+        Box::new(Self { program: Some(Arc::clone(program)), ..Self::default() })
+    }
 }
 
 impl Switch {
     /// A switch in the state after loading: const entries and default actions only.
     pub fn new(program: Arc<Program>, options: Options) -> Self {
         let warming = options.backend == Backend::Adaptive;
-        let work = Work { phv: program.blank.clone(), other: program.blank.clone(), ..Work::default() };
+        let work = Work::of(&program);
         let mut switch = Self {
             tables: Vec::new(),
             profiles: Vec::new(),
@@ -103,6 +112,15 @@ impl Switch {
     /// The program it runs.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
+    }
+
+    /// Changes the switch's buffers for others, which come back by the same call.
+    #[inline]
+    pub fn exchange(&mut self, work: &mut Box<Work>) {
+        if !work.program.as_ref().is_some_and(|program| Arc::ptr_eq(program, &self.program)) {
+            *work = Work::of(&self.program);
+        }
+        std::mem::swap(&mut self.work, work);
     }
 
     /// What runs the program now, and if native code was asked for in vain, why.

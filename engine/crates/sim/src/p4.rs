@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use link::Arrival;
-use p4vm::{PacketCopy, QueueMeta, Switch};
+use p4vm::{PacketCopy, Program, QueueMeta, Switch, Work};
 
 use crate::channel::{Cargo, Channel, Flight};
 use crate::frame::{self, Mac};
@@ -51,14 +51,21 @@ pub struct P4Counts {
 pub(crate) struct P4Node {
     handle: Arc<dyn SwitchHandle>,
     mac: Mac,
-    desk: Desk,
+    /// Which desk it works at.
+    desk: usize,
+    copies: Copies,
 }
 
-/// What a node has beside the switch, to work with while it has the switch.
-#[derive(Default)]
-struct Desk {
+/// Where copies go.
+struct Copies {
     cpu_port: Option<u16>,
     counts: P4Counts,
+}
+
+/// What nodes whose switches run one program work with, one after the other, each while it has its switch.
+pub(crate) struct Desk {
+    program: Arc<Program>,
+    work: Box<Work>,
     // Reused between packets.
     copies: Vec<PacketCopy>,
     out: Vec<u8>,
@@ -66,8 +73,8 @@ struct Desk {
     spare: Vec<Vec<u8>>,
 }
 
-/// Frames kept for others (ours: one would do for what goes straight through, and there may be thousands of switches).
-const SPARE: usize = 4;
+/// Frames kept for others (ours).
+const SPARE: usize = 64;
 
 /// The ways out of a switch, for a packet that need not wait.
 pub(crate) struct Exits<'n> {
@@ -85,19 +92,28 @@ impl Exits<'_> {
 }
 
 impl P4Node {
-    pub fn new(handle: Arc<dyn SwitchHandle>, mac: Mac) -> Self {
-        let mut desk = Desk::default();
-        handle.with(&mut |switch| desk.cpu_port = switch.options().cpu_port);
-        Self { handle, mac, desk }
+    /// A node with its desk among `desks`, which is one of another node or a new one.
+    pub fn new(handle: Arc<dyn SwitchHandle>, mac: Mac, desks: &mut Vec<Desk>) -> Self {
+        let (mut cpu_port, mut desk) = (None, 0);
+        handle.with(&mut |switch| {
+            cpu_port = switch.options().cpu_port;
+            let program = switch.program();
+            let found = desks.iter().position(|desk| Arc::ptr_eq(&desk.program, program));
+            desk = found.unwrap_or_else(|| {
+                desks.push(Desk::new(Arc::clone(program)));
+                desks.len() - 1
+            });
+        });
+        Self { handle, mac, desk, copies: Copies { cpu_port, counts: P4Counts::default() } }
     }
 
     pub fn counts(&self) -> P4Counts {
-        self.desk.counts
+        self.copies.counts
     }
 
     /// A copy was for a port without a link.
     pub fn count_no_link(&mut self) {
-        self.desk.counts.no_link += 1;
+        self.copies.counts.no_link += 1;
     }
 
     /// What arrived at `port`, as octets. `source` is the sender's MAC address.
@@ -108,13 +124,24 @@ impl P4Node {
         }
     }
 
-    /// Ingress of a frame that arrived at `port`; its copies go to the queues.
-    pub fn ingress(&mut self, now: Nanos, port: u32, frame: &[u8], queued: &mut Queued) {
-        let Ok(port) = u16::try_from(port) else { return };
-        let Self { handle, desk, .. } = self;
+    /// Does something with the switch at the node's desk.
+    #[inline]
+    fn work(&mut self, desks: &mut [Desk], mut work: impl FnMut(At<'_>)) {
+        let Self { handle, desk, copies, .. } = self;
+        let Some(desk) = desks.get_mut(*desk) else { return };
         handle.with(&mut |switch| {
-            switch.ingress(now, port, frame, &mut desk.copies);
-            desk.enqueue(now, switch, &**handle, || link::frame::arrival(frame), queued);
+            switch.exchange(&mut desk.work);
+            work(At { switch, desk, copies, handle: &**handle });
+            switch.exchange(&mut desk.work);
+        });
+    }
+
+    /// Ingress of a frame that arrived at `port`; its copies go to the queues.
+    pub fn ingress(&mut self, now: Nanos, port: u32, frame: &[u8], desks: &mut [Desk], queued: &mut Queued) {
+        let Ok(port) = u16::try_from(port) else { return };
+        self.work(desks, |mut at| {
+            at.switch.ingress(now, port, frame, &mut at.desk.copies);
+            at.enqueue(now, || link::frame::arrival(frame), queued);
         });
     }
 
@@ -124,36 +151,43 @@ impl P4Node {
         &mut self,
         now: Nanos,
         port: u32,
-        frame: Vec<u8>,
+        mut frame: Vec<u8>,
         exits: &mut Exits<'_>,
+        desks: &mut [Desk],
         queued: &mut Queued,
     ) -> Option<u16> {
         let port = u16::try_from(port).ok()?;
-        let Self { handle, desk, .. } = self;
-        let mut through = None;
-        handle.with(&mut |switch| {
+        let mut left_by = None;
+        self.work(desks, |mut at| {
+            let desk = &mut *at.desk;
             let mut enters = |port, len| exits.channel(port).is_some_and(|channel| channel.enters(now, len));
             desk.out.clear();
-            through = switch.ingress_through(now, port, &frame, &mut enters, &mut desk.out, &mut desk.copies);
-            if let Some((port, is_sent)) = through {
+            let through = at.switch.ingress_through(now, port, &frame, &mut enters, &mut desk.out, &mut desk.copies);
+            let arrival = (!desk.copies.is_empty()).then(|| link::frame::arrival(&frame));
+            let mut frame = std::mem::take(&mut frame);
+            if let Some(through) = through {
+                left_by = Some(through.port);
                 *exits.number += 1;
                 let number = *exits.number;
-                if let Some(channel) = exits.channel(port).filter(|_| is_sent) {
-                    desk.transmit(now, channel, number);
+                if let Some(channel) = exits.channel(through.port).filter(|_| through.is_sent) {
+                    match through.payload {
+                        Some(payload) => put_head(&mut frame, payload, &desk.out),
+                        None => std::mem::swap(&mut frame, &mut desk.out),
+                    }
+                    transmit(now, channel, number, std::mem::take(&mut frame));
                 }
             }
-            desk.enqueue(now, switch, &**handle, || link::frame::arrival(&frame), queued);
+            desk.keep(frame);
+            if let Some(arrival) = arrival {
+                at.enqueue(now, || arrival, queued);
+            }
         });
-        if desk.spare.len() < SPARE {
-            desk.spare.push(frame);
-        }
-        through.map(|(port, _)| port)
+        left_by
     }
 
     /// Egress of what leaves a port's queue, and its transmission. Clones go to the queues.
-    pub fn depart(&mut self, now: Nanos, channel: &mut Channel, queued: &mut Queued) {
-        let Self { handle, desk, .. } = self;
-        handle.with(&mut |switch| {
+    pub fn depart(&mut self, now: Nanos, channel: &mut Channel, desks: &mut [Desk], queued: &mut Queued) {
+        self.work(desks, |mut at| {
             while let Some(left) = channel.link.dequeue(now) {
                 let Flight { number, cargo } = left.item;
                 let Cargo::Copy(copy, arrival) = cargo else { continue };
@@ -164,14 +198,16 @@ impl P4Node {
                     deq_qdepth: left.deq_depth,
                     qid: 0,
                 };
+                let desk = &mut *at.desk;
                 desk.out.clear();
-                if switch.egress(now, copy, &meta, &mut desk.out, &mut desk.copies).is_some() {
+                if at.switch.egress(now, copy, &meta, &mut desk.out, &mut desk.copies).is_some() {
                     if left.marked {
                         link::frame::mark(&mut desk.out);
                     }
-                    desk.transmit(now, channel, number);
+                    let spare = desk.spare.pop().unwrap_or_default();
+                    transmit(now, channel, number, std::mem::replace(&mut desk.out, spare));
                 }
-                desk.enqueue(now, switch, &**handle, || arrival, queued);
+                at.enqueue(now, || arrival, queued);
             }
         });
     }
@@ -187,41 +223,62 @@ impl P4Node {
     }
 }
 
-impl Desk {
-    /// Sends what egress has written.
-    fn transmit(&mut self, now: Nanos, channel: &mut Channel, number: u64) {
-        let frame = std::mem::replace(&mut self.out, self.spare.pop().unwrap_or_default());
-        let (len, cargo) = (frame.len() as u32, Cargo::Load(Load::Frame(frame)));
-        // What is lost on the wire is counted by the link.
-        let _ = channel.link.transmit(now, len, Flight { number, cargo });
-    }
+/// A node at work, while it has its switch.
+struct At<'w> {
+    switch: &'w mut Switch,
+    desk: &'w mut Desk,
+    copies: &'w mut Copies,
+    handle: &'w dyn SwitchHandle,
+}
 
+impl At<'_> {
     /// Hands copies to the queues of their ports; those for the control plane have none.
-    fn enqueue(
-        &mut self,
-        now: Nanos,
-        switch: &mut Switch,
-        handle: &dyn SwitchHandle,
-        arrival: impl Fn() -> Arrival,
-        queued: &mut Queued,
-    ) {
-        let Self { cpu_port, counts, copies, out, .. } = self;
+    fn enqueue(&mut self, now: Nanos, arrival: impl Fn() -> Arrival, queued: &mut Queued) {
+        let Desk { copies, out, .. } = &mut *self.desk;
         if copies.is_empty() {
             return;
         }
         // Egress for the control plane may clone again: what it appends is worked off here too.
-        let is_for_control = |copy: &PacketCopy| Some(copy.port()) == *cpu_port;
+        let is_for_control = |copy: &PacketCopy| Some(copy.port()) == self.copies.cpu_port;
         while let Some(at) = copies.iter().position(is_for_control) {
             let copy = copies.remove(at);
             let meta = QueueMeta { enq_timestamp_us: now / MICROSECOND, ..QueueMeta::default() };
             out.clear();
-            if switch.egress(now, copy, &meta, out, copies).is_some() {
-                counts.packet_ins += 1;
-                handle.packet_in(now, out);
+            if self.switch.egress(now, copy, &meta, out, copies).is_some() {
+                self.copies.counts.packet_ins += 1;
+                self.handle.packet_in(now, out);
             }
         }
         let arrival = arrival();
         queued.extend(copies.drain(..).map(|copy| (u32::from(copy.port()), Cargo::Copy(copy, arrival))));
+    }
+}
+
+impl Desk {
+    fn new(program: Arc<Program>) -> Self {
+        Self { program, work: Box::default(), copies: Vec::new(), out: Vec::new(), spare: Vec::new() }
+    }
+
+    /// Keeps a frame's room, if it has some.
+    fn keep(&mut self, frame: Vec<u8>) {
+        if frame.capacity() > 0 && self.spare.len() < SPARE {
+            self.spare.push(frame);
+        }
+    }
+}
+
+/// Sends what egress has written.
+fn transmit(now: Nanos, channel: &mut Channel, number: u64, frame: Vec<u8>) {
+    let (len, cargo) = (frame.len() as u32, Cargo::Load(Load::Frame(frame)));
+    // What is lost on the wire is counted by the link.
+    let _ = channel.link.transmit(now, len, Flight { number, cargo });
+}
+
+/// Puts headers in front of a frame's payload, in the place of those there.
+fn put_head(frame: &mut Vec<u8>, payload: usize, head: &[u8]) {
+    match frame.get_mut(..payload).filter(|old| old.len() == head.len()) {
+        Some(old) => old.copy_from_slice(head),
+        None => drop(frame.splice(..payload.min(frame.len()), head.iter().copied())),
     }
 }
 
@@ -243,13 +300,14 @@ mod tests {
         let call = ActionCall { action: "ingress.forward".to_owned(), params: vec![vec![0, 2]] };
         let key = [MatchKey::Value(vec![0, 1])];
         switch.table_add("crossbar", &key, 0, &EntryTarget::Action(call), 0).expect("a rule");
-        let mut node = P4Node::new(LocalSwitch::new(switch), [2; 6]);
+        let mut desks = Vec::new();
+        let mut node = P4Node::new(LocalSwitch::new(switch), [2; 6], &mut desks);
         let config = LinkConfig { rate_bps: Some(8_000_000), queue, ..LinkConfig::default() };
         let (from, to) = (End { node: 0, port: 2 }, End { node: 1, port: 0 });
         let mut channel = Channel::new(0, from, to, Link::new(config, 1).expect("a link"), true);
         let (mut queued, mut number) = (Queued::new(), 0);
         for frame in frames {
-            node.ingress(5 * MILLISECOND, 1, frame, &mut queued);
+            node.ingress(5 * MILLISECOND, 1, frame, &mut desks, &mut queued);
             for (port, cargo) in queued.drain(..) {
                 assert_eq!(port, 2);
                 number += 1;
@@ -257,7 +315,7 @@ mod tests {
             }
         }
         while let Some(time) = channel.link.next_departure() {
-            node.depart(time, &mut channel, &mut queued);
+            node.depart(time, &mut channel, &mut desks, &mut queued);
         }
         let delivered = std::iter::from_fn(|| channel.link.deliver(Nanos::MAX));
         let frames = delivered.map(|packet| match packet.item.cargo {
@@ -308,6 +366,15 @@ mod tests {
             // 2, 3 and 4 ms in the L queue are too long; decoding checks the header's checksum.
             let seen: Vec<u8> = sent.iter().map(|f| frame::decode(f).expect("a sound packet").ecn).collect();
             assert_eq!(seen, marked);
+        }
+    }
+
+    #[test]
+    fn a_head_of_any_length_takes_another_ones_place() {
+        for head in [&b""[..], b"1", b"12", b"123"] {
+            let mut frame = b"abpayload".to_vec();
+            put_head(&mut frame, 2, head);
+            assert_eq!(frame, [head, b"payload"].concat());
         }
     }
 }

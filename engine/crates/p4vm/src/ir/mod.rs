@@ -8,6 +8,7 @@ mod calculation;
 mod control;
 mod expr;
 mod field;
+mod groups;
 mod headers;
 mod layout;
 mod parser;
@@ -19,6 +20,7 @@ pub(crate) use calculation::*;
 pub(crate) use control::*;
 pub(crate) use expr::*;
 pub(crate) use field::*;
+pub(crate) use groups::{Groups, Marks, BLOCK, MARKS};
 pub(crate) use headers::*;
 pub(crate) use layout::*;
 pub(crate) use parser::*;
@@ -77,6 +79,8 @@ pub(crate) struct Live {
     pub start: Vec<Range<usize>>,
     /// From the start of egress on.
     pub egress: Vec<Range<usize>>,
+    /// All of those, by who writes them.
+    pub groups: Groups,
 }
 
 /// What the JSON says, resolved; immutable.

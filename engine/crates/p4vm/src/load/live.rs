@@ -16,12 +16,21 @@ use crate::phv;
 /// Steps of the search, in words of sets, beyond which everything counts as read (ours: some tenths of a second).
 const MOST_WORK: u64 = 1 << 27;
 
-/// Words between two ranges that are cheaper to copy than to leave out (ours).
-const GAP: usize = if cfg!(test) { 0 } else { 8 };
-
 /// The words to be blank when a packet comes in, and those that a copy takes to egress, of a program whose other parts
 /// are complete.
 pub(crate) fn analyse(program: &Program) -> Live {
+    let tracked = tracked(program);
+    let mut search = Search { program, none: Words::none(program.blank.len()), left: MOST_WORK };
+    let (start, egress) = search.run();
+    let ranges = |read: Option<Words>| match read {
+        Some(read) if search.left > 0 => ranges(program.blank.len(), |word| !tracked.has(word) || read.has(word)),
+        _ => ranges(program.blank.len(), |_| true),
+    };
+    Live { start: ranges(start), egress: ranges(egress), ..Live::default() }
+}
+
+/// Metadata whose reads and writes are followed.
+pub(super) fn tracked(program: &Program) -> Words {
     let mut tracked = Words::none(program.blank.len());
     for header in program.headers.iter().filter(|header| header.metadata) {
         header.fields.iter().for_each(|field| tracked.add_all(phv::field_words(field)));
@@ -33,20 +42,14 @@ pub(crate) fn analyse(program: &Program) -> Live {
         }
     }
     program.intrinsics.all().into_iter().flatten().for_each(|field| tracked.remove_all(phv::field_words(&field)));
-    let mut search = Search { program, none: Words::none(program.blank.len()), left: MOST_WORK };
-    let (start, egress) = search.run();
-    let ranges = |read: Option<Words>| match read {
-        Some(read) if search.left > 0 => ranges(program.blank.len(), |word| !tracked.has(word) || read.has(word)),
-        _ => ranges(program.blank.len(), |_| true),
-    };
-    Live { start: ranges(start), egress: ranges(egress) }
+    tracked
 }
 
-fn ranges(words: usize, is_live: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+pub(super) fn ranges(words: usize, is_live: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for word in (0..words).filter(|&word| is_live(word)) {
         match ranges.last_mut() {
-            Some(last) if word <= last.end + GAP => last.end = word + 1,
+            Some(last) if word == last.end => last.end = word + 1,
             _ => ranges.push(word..word + 1),
         }
     }

@@ -5,6 +5,7 @@ mod arrays;
 mod calculation;
 mod control;
 mod expr;
+mod groups;
 mod headers;
 mod live;
 mod operator;
@@ -100,7 +101,8 @@ fn load(root: &At<'_>) -> Result<Program> {
         sources: sources::load(root)?,
         live: Live::default(),
     };
-    program.live = live::analyse(&program);
+    let live = live::analyse(&program);
+    groups::add(&mut program, live);
     Ok(program)
 }
 

@@ -25,6 +25,7 @@ impl Emit<'_, '_> {
     /// primitives that are left to the interpreter.
     pub(super) fn action(&mut self, index: u32) -> Option<u32> {
         let body = self.program.actions.get(index as usize)?.body.as_slice();
+        self.mark_groups(self.program.written(body))?;
         let mut left = 0;
         let mut blocks: HashMap<usize, Block> = HashMap::new();
         for primitive in body {

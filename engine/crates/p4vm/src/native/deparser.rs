@@ -55,6 +55,7 @@ impl Emit<'_, '_> {
         }
         for checksum in program.checksums.iter().filter(|checksum| checksum.update) {
             let done = self.checked(checksum, None)?;
+            self.mark_groups(program.live.groups.field(&checksum.target))?;
             let sum = self.sum(checksum.calculation)?;
             let sum = self.and_const(sum, mask64(checksum.target.bits));
             self.store(checksum.target.word, sum)?;

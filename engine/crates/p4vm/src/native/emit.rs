@@ -7,7 +7,7 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 
 use super::helpers::{Helper, HELPERS};
-use crate::ir::{Field, Program};
+use crate::ir::{Field, Marks, Program};
 use crate::phv;
 
 pub(super) type Words = Vec<V>;
@@ -52,6 +52,29 @@ impl Emit<'_, '_> {
         self.offset(first.checked_add(u32::try_from(words.len()).ok()?)?.checked_sub(1)?)?;
         for (at, &word) in (first..).zip(words) {
             self.store(at, word)?;
+        }
+        Some(())
+    }
+
+    /// Notes that these groups of words may have been written to.
+    pub(super) fn mark(&mut self, marks: &[V]) -> Option<()> {
+        let Some(first) = self.program.live.groups.marks else { return Some(()) };
+        for (at, &bits) in (first as u32..).zip(marks) {
+            let before = self.load(at)?;
+            let both = self.b.ins().bor(before, bits);
+            self.store(at, both)?;
+        }
+        Some(())
+    }
+
+    /// The same of groups that are known now.
+    pub(super) fn mark_groups(&mut self, marks: Marks) -> Option<()> {
+        let Some(first) = self.program.live.groups.marks else { return Some(()) };
+        for (at, bits) in (first as u32..).zip(marks).filter(|(_, bits)| *bits != 0) {
+            let before = self.load(at)?;
+            let bits = self.constant(bits);
+            let both = self.b.ins().bor(before, bits);
+            self.store(at, both)?;
         }
         Some(())
     }

@@ -18,6 +18,7 @@ mod parser;
 #[cfg(test)]
 mod tests;
 mod workshop;
+mod writes;
 
 pub(crate) use compile::Native;
 

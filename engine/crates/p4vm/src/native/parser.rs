@@ -9,7 +9,7 @@ use cranelift_frontend::{Switch, Variable};
 
 use super::emit::{Emit, Words};
 use super::helpers::{Helper, FAILED};
-use crate::ir::{CaseValue, Field, Header, Next, ParseState, ParserOp, SelectKey, END};
+use crate::ir::{CaseValue, Field, Header, Next, ParseState, ParserOp, SelectKey, END, MARKS};
 use crate::parser::MAX_STEPS;
 use crate::value::{mask64, words_for};
 
@@ -20,20 +20,27 @@ pub(super) struct Parser {
     /// Bytes taken so far.
     at: Variable,
     steps: Variable,
+    /// The groups of words that the states so far may have written to.
+    marks: [Variable; MARKS],
     blocks: HashMap<Next, Block>,
     open: Vec<Next>,
     accept: Block,
+    /// Where the function ends, with an error, or that there is none.
+    end: Block,
+    error: Variable,
     pub left: u32,
 }
 
 impl Parser {
     pub(super) fn new(emit: &mut Emit<'_, '_>, data: V, len: V) -> Self {
         let (at, steps) = (emit.b.declare_var(I64), emit.b.declare_var(I64));
+        let marks = [(); MARKS].map(|()| emit.b.declare_var(I64));
         let zero = emit.constant(0);
-        emit.b.def_var(at, zero);
-        emit.b.def_var(steps, zero);
-        let accept = emit.b.create_block();
-        Self { data, len, at, steps, blocks: HashMap::new(), open: Vec::new(), accept, left: 0 }
+        for variable in [at, steps].into_iter().chain(marks) {
+            emit.b.def_var(variable, zero);
+        }
+        let (accept, end, error) = (emit.b.create_block(), emit.b.create_block(), emit.b.declare_var(I64));
+        Self { data, len, at, steps, marks, blocks: HashMap::new(), open: Vec::new(), accept, end, error, left: 0 }
     }
 
     pub(super) fn write(&mut self, emit: &mut Emit<'_, '_>) -> Option<()> {
@@ -46,6 +53,13 @@ impl Parser {
         }
         emit.b.switch_to_block(self.accept);
         self.stop(emit, emit.program.errors.no_error);
+        emit.b.switch_to_block(self.end);
+        let marks = self.marks.map(|marks| emit.b.use_var(marks));
+        emit.mark(&marks)?;
+        let (at, error) = (emit.b.use_var(self.at), emit.b.use_var(self.error));
+        let error = emit.shl_const(error, 32);
+        let both = emit.b.ins().bor(at, error);
+        emit.b.ins().return_(&[both]);
         Some(())
     }
 
@@ -66,10 +80,8 @@ impl Parser {
     }
 
     fn stop_with(&mut self, emit: &mut Emit<'_, '_>, error: V) {
-        let at = emit.b.use_var(self.at);
-        let error = emit.shl_const(error, 32);
-        let both = emit.b.ins().bor(at, error);
-        emit.b.ins().return_(&[both]);
+        emit.b.def_var(self.error, error);
+        emit.b.ins().jump(self.end, &[]);
     }
 
     /// Ends with this error where the bit is set.
@@ -102,6 +114,12 @@ impl Parser {
         emit.b.def_var(self.steps, steps);
         let too_many = emit.is_const(IntCC::UnsignedGreaterThan, steps, i64::from(MAX_STEPS));
         self.stop_if(emit, too_many, program.errors.parser_timeout);
+        for (&variable, bits) in self.marks.iter().zip(program.parsed_to(&state.ops)).filter(|(_, bits)| *bits != 0) {
+            let marks = emit.b.use_var(variable);
+            let bits = emit.constant(bits);
+            let marks = emit.b.ins().bor(marks, bits);
+            emit.b.def_var(variable, marks);
+        }
         for (index, op) in state.ops.iter().enumerate() {
             if self.op(emit, op).is_none() {
                 self.left += 1;

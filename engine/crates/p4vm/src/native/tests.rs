@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::Native;
 use crate::action;
 use crate::expr::tests::{condition, phv, tree, PHV_WORDS, WIDTHS};
-use crate::ir::{Action, Args, Expr, Field, Node, Pipeline, Primitive, Program, Target, Value, END};
+use crate::ir::{Action, Args, Expr, Field, Live, Node, Pipeline, Primitive, Program, Target, Value, END};
 use crate::load::{self, rewrite};
 use crate::machine::{Externs, Machine, PacketState};
 use crate::pipeline::Tables;
@@ -28,7 +28,7 @@ fn assigning(values: &[(Expr, u32)]) -> Program {
     program.nodes = vec![Node::Call { action: 0, args: Args::from(Box::<[u64]>::default()), next: END }];
     program.ingress = Pipeline { start: 0 };
     program.egress = Pipeline { start: END };
-    program.blank = vec![0; word as usize];
+    (program.blank, program.live) = (vec![0; word as usize], Live::default());
     program
 }
 

@@ -11,6 +11,7 @@ mod commands;
 mod matching;
 mod robustness;
 mod script;
+mod sharing;
 mod stf;
 
 fn options() -> Options {

@@ -13,6 +13,8 @@ mod matching;
 mod robustness;
 #[path = "../all/script.rs"]
 mod script;
+#[path = "../all/sharing.rs"]
+mod sharing;
 #[path = "../all/stf.rs"]
 mod stf;
 

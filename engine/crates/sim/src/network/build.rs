@@ -46,6 +46,7 @@ impl Network {
             effects: Vec::new(),
             output: Vec::new(),
             queued: Vec::new(),
+            desks: Vec::new(),
             found: Vec::new(),
         }
     }
@@ -81,7 +82,8 @@ impl Network {
         mac: Option<Mac>,
     ) -> Result<NodeId, BuildError> {
         let mac = mac.unwrap_or_else(|| self.default_mac());
-        self.add_node(name, mac, Kind::Switch(Box::new(P4Node::new(switch, mac))))
+        let node = P4Node::new(switch, mac, &mut self.desks);
+        self.add_node(name, mac, Kind::Switch(Box::new(node)))
     }
 
     /// A link between a port of `a` and one of `b` (by default the first free one, from 1 on a switch, from 0

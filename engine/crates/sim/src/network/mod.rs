@@ -21,7 +21,7 @@ use crate::event::Agenda;
 use crate::frame::Mac;
 use crate::host::Host;
 use crate::id::{AppId, LinkId, NodeId, Way};
-use crate::p4::{P4Node, Queued};
+use crate::p4::{Desk, P4Node, Queued};
 use crate::router::{Output, Router};
 use crate::series::Series;
 use crate::time::{to_seconds, Nanos};
@@ -157,6 +157,7 @@ pub struct Network {
     effects: Vec<Effect>,
     output: Output,
     queued: Queued,
+    desks: Vec<Desk>,
     found: Vec<AppId>,
 }
 

@@ -42,7 +42,7 @@ impl Network {
     pub(super) fn packet_out(&mut self, switch: NodeId, port: u16, frame: &[u8]) -> bool {
         let mut queued = std::mem::take(&mut self.queued);
         let Some(Kind::Switch(p4)) = self.kinds.get_mut(switch.0 as usize) else { return false };
-        p4.ingress(self.now, u32::from(port), frame, &mut queued);
+        p4.ingress(self.now, u32::from(port), frame, &mut self.desks, &mut queued);
         self.enqueue(switch.0, queued);
         true
     }
@@ -158,11 +158,11 @@ impl Network {
             // What leaves at once does so before all else, as its departure would: but for what arrives twice, which is
             // at ingress a second time before.
             if is_twice {
-                p4.ingress(self.now, to.port, &frame, &mut queued);
+                p4.ingress(self.now, to.port, &frame, &mut self.desks, &mut queued);
             } else {
                 let ports = &self.nodes[to.node as usize].ports;
                 let mut exits = Exits { ports, channels: &mut self.channels, number: &mut self.number };
-                if let Some(port) = p4.pass(self.now, to.port, frame, &mut exits, &mut queued) {
+                if let Some(port) = p4.pass(self.now, to.port, frame, &mut exits, &mut self.desks, &mut queued) {
                     // Its departure counts as an event.
                     self.events += 1;
                     self.at_instant += 1;
@@ -216,7 +216,7 @@ impl Network {
         let node = channel.from.node;
         if let Kind::Switch(p4) = &mut self.kinds[node as usize] {
             let mut queued = std::mem::take(&mut self.queued);
-            p4.depart(self.now, channel, &mut queued);
+            p4.depart(self.now, channel, &mut self.desks, &mut queued);
             self.enqueue(node, queued);
         }
         let channel = &mut self.channels[index as usize];
