@@ -112,10 +112,11 @@ class Witness:
         self._records[member] = _Record(first, now)
         self._keep()
 
-    def forget(self, member: Address) -> None:
-        """It has gone."""
+    def forget(self, member: Address) -> bool:
+        """It has gone. Whether it is to join again, so that what it has not said itself to have is kept for it."""
         self._records.pop(member, None)
         self._keep()
+        return member in self._owed
 
     def expect(self, members: Iterable[Address]) -> None:
         """They are to join again."""

@@ -80,6 +80,7 @@ class Agent:
         self._merged = Merged(counters, prefix, self.by_number, store, board, self.advertised, self._retransmission)
         self.witness = Witness() if options.sample_s and options.assist == "switch" else None
         """Whether switches may be believed; None: they are."""
+        self._merged.witness = self.witness
         self.summary_changed = False
         """Something else than cwnd has changed that the summary depends on; who wants to know sets it back before."""
 
@@ -126,14 +127,13 @@ class Agent:
         self._numbers.give_back(number)
         self.congestion.summaries.remove(child)
         self.advertised.remove(child)
-        if self.witness is not None:
-            self.witness.forget(address)
+        is_owed = self.witness is not None and self.witness.forget(address)
         if child.aside:
             self._silence.aside.take(child)
             self._trim()
         else:
             fresh = self._board.remove_child(number, self.end)
-            if self.children or not self._own_clock or child.presence.is_proven:
+            if self.children or not self._own_clock or child.presence.is_proven or is_owed:
                 self._completed(fresh, now)  # else it may not have been there, and others may still come
         self.delays.left(child)
 
@@ -303,9 +303,8 @@ class Agent:
         return effects
 
     def is_possible(self, cumulative: int, sack: int) -> bool:
-        """Whether an acknowledgment can be of packets that were sent. Only the sender knows exactly; at other agents a
-        child may be ahead, by as much as the sender may send at all.
-        """
+        """Whether an acknowledgment can be of packets that were sent. At others than the sender, who knows exactly,
+        a child may be ahead, by as much as the sender may send at all."""
         limit = self.end if self._own_clock else self.end + self.options.reach
         return cumulative + (sack.bit_length() + 1 if sack else 0) <= limit and cumulative >= 0
 
@@ -367,12 +366,12 @@ class Agent:
         cumulative = extend(feedback.cumulative, self._board.base)
         if not self.is_possible(cumulative, feedback.sack):
             self.counters["drop_ack_of_unsent"] += 1
+            self._merged.told_of_unsent(feedback, now)
             return []
         child.feedback += 1
         effects: list[Effect] = []
         members = self._merged.arrived(feedback)
-        addresses = [member.address for member in members]
-        if self.witness and self.witness.claimed(addresses, said(self.store, cumulative, feedback), now):
+        if self._merged.misquotes(members, cumulative, feedback, now):
             return []
         if aside := self._silence.aside:
             for member in members:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from hosts.endpoint import Effect
 from hosts.parts.sack import Scoreboard, bits
-from hosts.parts.witness import Said
+from hosts.parts.witness import Said, Witness
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
 from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.packets import Feedback
@@ -40,6 +40,7 @@ class Merged:
         "_retransmission",
         "_store",
         "_summaries_counter",
+        "witness",
     )
 
     def __init__(
@@ -63,6 +64,7 @@ class Merged:
         self._retransmission = retransmission
         self._numbers = 0
         self._members: list[Child] | None = None
+        self.witness: Witness | None = None
 
     def is_wanted(self, child: Child, feedback: Feedback) -> bool:
         """Whether it may be of this child, who let switches merge what it says."""
@@ -80,8 +82,23 @@ class Merged:
             for left_out in self._those(self._numbers & ~feedback.children):
                 left_out.on_its_own()
             self._numbers = feedback.children
-            self._members = [child for child in self._those(feedback.children) if child.merge]
+            self._members = self._named(feedback)
         return self._members
+
+    def _named(self, feedback: Feedback) -> list[Child]:
+        return [child for child in self._those(feedback.children) if child.merge]
+
+    def told_of_unsent(self, feedback: Feedback, now: float) -> None:
+        """A switch has said that children have what was never sent."""
+        if self.witness is not None:
+            self.witness.impossible([member.address for member in self._named(feedback)], now)
+
+    def misquotes(self, members: Sequence[Child], cumulative: int, feedback: Feedback, now: float) -> bool:
+        """Whether a switch is found to say of them what they did not; the family then ends that."""
+        if self.witness is None:
+            return False
+        addresses = [member.address for member in members]
+        return self.witness.claimed(addresses, said(self._store, cumulative, feedback), now)
 
     def _those(self, numbers: int) -> list[Child]:
         return [self._by_number[number] for number in bits(numbers) if number in self._by_number]

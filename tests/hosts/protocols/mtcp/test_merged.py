@@ -1,5 +1,7 @@
 """Feedback that switches have merged: whom it speaks for, and what comes of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from hosts.endpoint import Address
@@ -14,12 +16,14 @@ THREE = Address("10.0.0.3", 1)
 OPTIONS = MtcpOptions()
 
 
-def family() -> tuple[Agent, list[Child]]:
+def family(options: MtcpOptions = OPTIONS) -> tuple[Agent, list[Child]]:
     """An agent with three children that may be merged, and five packets sent."""
-    agent = make_agent(OPTIONS, own_clock=True)
+    agent = make_agent(options, own_clock=True)
     children = [agent.add_child(address, 10**6, now=0.0) for address in (ONE, TWO, THREE)]
     for child in children:
         child.merge = True
+        if agent.witness is not None:
+            agent.witness.joined(child.address, child.first, 0.0)
     for _ in range(5):
         multicast(agent, 1.0, now=1.0)
     return agent, children
@@ -89,6 +93,28 @@ def test_what_cannot_be_is_dropped(change: dict[str, int], counter: str) -> None
     assert agent.feedback(children[0], packet, 1.1, 1.1) == []
     assert agent.base == 0
     assert agent.counters == {"feedback_packets": 1, counter: 1}
+
+
+def test_a_switch_that_speaks_of_what_was_never_sent_is_found() -> None:
+    agent, children = family(replace(OPTIONS, assist="switch", sample_s=1.0))
+    assert agent.witness is not None
+    for now in (1.1, 1.2, 1.5):
+        agent.feedback(children[0], summary(9, 0b111, 0b111), now, now)
+        assert agent.witness.misquoted == []
+    agent.feedback(children[0], summary(9, 0b111, 0b111), 1.7, 1.7)
+    assert agent.witness.misquoted == [ONE, TWO, THREE]
+
+
+def test_who_is_to_join_again_leaves_nothing_in_flight() -> None:
+    """Even if nobody has shown yet that it is there: all come back, and have all."""
+    agent, children = family(replace(OPTIONS, assist="switch", sample_s=1.0))
+    assert agent.witness is not None
+    in_flight = agent.congestion.twnd.size
+    agent.witness.expect(child.address for child in children)
+    for child in children:
+        agent.remove_child(child.address, 1.1)
+    assert agent.congestion.twnd.size == 0 < in_flight
+    assert agent.store.first == 0, "what they have not said themselves to have is kept"
 
 
 def test_nobody_asked_for_it() -> None:
