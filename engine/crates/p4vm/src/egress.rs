@@ -67,7 +67,7 @@ impl Switch {
             None if self.trace.is_some() => self.work.phv.clone_from(&flight.phv),
             None => {
                 let (phv, live) = (&mut self.work.phv, &program.live);
-                phv::restore(phv, &flight.phv, &live.groups);
+                phv::restore(phv, &flight.phv, &live.groups, &live.groups.egress);
                 if cfg!(debug_assertions) {
                     phv::poison(phv, &flight.phv, &live.groups, &live.egress, poison);
                 }
@@ -143,7 +143,7 @@ impl Switch {
         {
             let Self { work, externs, tables, profiles, flows, now_ns, trace, .. } = self;
             flows.begin(program, tables);
-            let Work { phv, key, scratch, .. } = &mut **work;
+            let Work { phv, key, scratch, .. } = work;
             let payload = leaving.payload;
             let recorder = Recorder::of(trace, state.traced);
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
@@ -175,7 +175,7 @@ impl Switch {
             return Left::Gone;
         }
         let Self { work, externs, tables, profiles, flows, now_ns, trace, .. } = self;
-        let Work { phv, key, scratch, .. } = &mut **work;
+        let Work { phv, key, scratch, .. } = work;
         let payload = leaving.payload;
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
         let start = out.len();

@@ -155,7 +155,7 @@ impl Switch {
             Some(_) => self.work.phv.clone_from(&program.blank),
             None => {
                 let (phv, live) = (&mut self.work.phv, &program.live);
-                phv::restore(phv, &program.blank, &live.groups);
+                phv::restore(phv, &program.blank, &live.groups, &live.groups.start);
                 if cfg!(debug_assertions) {
                     phv::poison(phv, &program.blank, &live.groups, &live.start, poison);
                 }
@@ -206,10 +206,10 @@ impl Switch {
 
     /// A blank header vector with the fields of a list kept from the pass before.
     pub(crate) fn next_pass(&mut self, program: &Program, fields: u32) {
-        let Work { phv, other, .. } = &mut *self.work;
+        let Work { phv, other, .. } = &mut self.work;
         std::mem::swap(phv, other);
         self.blank(program);
-        let Work { phv, other, .. } = &mut *self.work;
+        let Work { phv, other, .. } = &mut self.work;
         keep_fields(program, fields, phv, other);
     }
 
@@ -218,7 +218,7 @@ impl Switch {
         let native = self.native_of(program, state.traced);
         let Self { work, externs, tables, profiles, flows, value_sets, stats, now_ns, trace, .. } = self;
         flows.begin(program, tables);
-        let Work { phv, key, scratch, .. } = &mut **work;
+        let Work { phv, key, scratch, .. } = work;
         let recorder = Recorder::of(trace, state.traced);
         let mut m = Machine { program, phv, state, payload: &[], externs, scratch, now_ns: *now_ns };
         let mut tables = Tables { tables, profiles, flows, key };
@@ -251,7 +251,7 @@ impl Switch {
         };
         let meta = &program.intrinsics;
         let Self { work, externs, value_sets, now_ns, .. } = self;
-        let Work { phv: original, other, key, scratch, .. } = &mut **work;
+        let Work { phv: original, other, key, scratch, .. } = work;
         other.clone_from(&program.blank);
         phv::set_field(other, meta.ingress_port, u64::from(port));
         let mut copy_state = PacketState {

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::ir::{Field, Groups, Header, Program, BLOCK, MARKS};
+use crate::ir::{Field, Groups, Header, Program, Whole, BLOCK, MARKS};
 use crate::value::{mask64, words_for};
 
 /// The words of a field's value, without a varbit's length.
@@ -24,6 +24,9 @@ pub(crate) fn field_words(field: &Field) -> std::ops::Range<usize> {
 pub(crate) fn header_words(header: &Header) -> std::ops::Range<usize> {
     header.base as usize..(header.base + header.words) as usize
 }
+
+/// Groups with marks from which on copying all at once is cheaper (ours).
+const MANY: u32 = 16;
 
 #[inline]
 pub(crate) fn get(phv: &[u64], word: u32) -> u64 {
@@ -167,10 +170,21 @@ fn shift(program: &Program, phv: &mut [u64], to: Option<&Vec<u32>>, from: Option
 }
 
 /// Make of a vector another one, or as much of it as anybody may read before it is written: what neither has marks of is
-/// blank in both.
+/// blank in both. `whole`: all of that, for copies, and for when many have marks.
 #[inline]
-pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, groups: &Groups) {
+pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, groups: &Groups, whole: &Whole) {
     let Some(marks) = groups.marks.filter(|_| phv.len() == from.len()) else { return phv.clone_from(from) };
+    if groups.runs.is_empty() {
+        return copy_all(phv, from, whole);
+    }
+    let (Some(old), Some(others)) = (phv.get_mut(marks..), from.get(marks..)) else { return };
+    let marked: u32 = old.iter().zip(others).map(|(old, others)| (old | others).count_ones()).sum();
+    if marked > MANY || whole.is_copied {
+        for (of, others) in old.iter_mut().zip(others) {
+            *of = others | if whole.is_copied { *of } else { 0 };
+        }
+        return copy_all(phv, from, whole);
+    }
     groups.always.iter().for_each(|words| copy_blocks(phv, from, words));
     for half in 0..MARKS {
         let (Some(of), Some(&others)) = (phv.get_mut(marks + half), from.get(marks + half)) else { return };
@@ -182,6 +196,15 @@ pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, groups: &Groups) {
             if let Some(words) = groups.runs.get(group) {
                 copy_blocks(phv, from, words);
             }
+        }
+    }
+}
+
+#[inline]
+fn copy_all(to: &mut [u64], from: &[u64], whole: &Whole) {
+    for words in &whole.words {
+        if let (Some(to), Some(from)) = (to.get_mut(words.clone()), from.get(words.clone())) {
+            to.copy_from_slice(from);
         }
     }
 }

@@ -42,7 +42,7 @@ pub struct Switch {
     pub(crate) now_ns: u64,
     pub(crate) swept_ns: u64,
     pub(crate) pool: Pool,
-    pub(crate) work: Box<Work>,
+    pub(crate) work: Work,
     pub(crate) trace: Option<Box<Trace>>,
     /// The program once more, for the packet at hand to borrow: counting its holders for each packet would cost.
     pub(crate) lent: Option<Arc<Program>>,
@@ -71,8 +71,8 @@ pub struct Work {
 }
 
 impl Work {
-    fn of(program: &Arc<Program>) -> Box<Self> {
-        Box::new(Self { program: Some(Arc::clone(program)), ..Self::default() })
+    fn of(program: &Arc<Program>) -> Self {
+        Self { program: Some(Arc::clone(program)), ..Self::default() }
     }
 }
 
@@ -116,7 +116,7 @@ impl Switch {
 
     /// Changes the switch's buffers for others, which come back by the same call.
     #[inline]
-    pub fn exchange(&mut self, work: &mut Box<Work>) {
+    pub fn exchange(&mut self, work: &mut Work) {
         if !work.program.as_ref().is_some_and(|program| Arc::ptr_eq(program, &self.program)) {
             *work = Work::of(&self.program);
         }

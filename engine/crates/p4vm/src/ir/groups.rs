@@ -24,6 +24,17 @@ pub(crate) struct Groups {
     pub always: Vec<Range<usize>>,
     /// From a group's first word to its last one, with those between them that nobody reads.
     pub runs: Vec<Range<usize>>,
+    /// What a packet begins with, and what a copy takes to egress.
+    pub start: Whole,
+    pub egress: Whole,
     /// Each word's group; beyond `runs`: it has none.
     pub of: Vec<u8>,
+}
+
+/// All words that may be read, with those between them that are cheaper to copy than to leave out.
+#[derive(Debug, Default)]
+pub(crate) struct Whole {
+    pub words: Vec<Range<usize>>,
+    /// To egress, where that is quicker; what has marks beyond these words keeps them.
+    pub is_copied: bool,
 }

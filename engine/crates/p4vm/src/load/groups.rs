@@ -4,11 +4,17 @@ use std::ops::Range;
 
 use super::live::{ranges, tracked};
 use super::words::Words;
-use crate::ir::{Groups, Live, Program, BLOCK, MARKS};
+use crate::ir::{Groups, Live, Program, Whole, BLOCK, MARKS};
 use crate::phv;
 
 /// As many as there are bits of marks.
 const MOST: usize = MARKS * 64;
+
+/// So many words are copied sooner than looked for (ours).
+const FEW: usize = if cfg!(test) { 0 } else { 256 };
+
+/// Words between two ranges that are cheaper to copy than to leave out (ours).
+const GAP: usize = if cfg!(test) { 0 } else { 8 };
 
 /// Words that are in no group.
 const NO_GROUP: u8 = u8::MAX;
@@ -24,7 +30,7 @@ pub(crate) fn add(program: &mut Program, live: Live) {
     }
     program.intrinsics.all().into_iter().flatten().for_each(|field| followed.remove_all(phv::field_words(&field)));
     let grouped: Vec<usize> = (0..words).filter(|&word| read.has(word) && followed.has(word)).collect();
-    let runs = runs(&grouped);
+    let runs = if grouped.len() > FEW { runs(&grouped) } else { Vec::new() };
     let mut of = vec![NO_GROUP; words];
     for (group, run) in runs.iter().enumerate() {
         for word in run.clone().filter(|&word| read.has(word) && followed.has(word)) {
@@ -35,7 +41,22 @@ pub(crate) fn add(program: &mut Program, live: Live) {
     let marks = words + BLOCK;
     program.blank.resize(marks + MARKS, 0);
     let always = ranges(words, |word| read.has(word) && !followed.has(word));
-    program.live = Live { groups: Groups { marks: Some(marks), always, runs, of }, ..live };
+    // Blank is what a packet may read from its start on; what it reads at egress only, it has written before.
+    let start = Whole { words: merged(&live.start), is_copied: false };
+    let egress = Whole { words: merged(&live.egress), is_copied: true };
+    program.live = Live { groups: Groups { marks: Some(marks), always, runs, start, egress, of }, ..live };
+}
+
+/// With the words between two that are near each other.
+fn merged(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for words in ranges {
+        match merged.last_mut() {
+            Some(last) if words.start <= last.end + GAP => last.end = words.end,
+            _ => merged.push(words.clone()),
+        }
+    }
+    merged
 }
 
 /// As many runs of as few words as there are marks for.
