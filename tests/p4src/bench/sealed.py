@@ -74,6 +74,31 @@ class Sealed:
         ip = IP(src=host_ip(port), dst=destination, ttl=8)
         return bytes(Ether(src=host_mac(port), dst=mac) / ip / UDP(sport=UDP_PORT, dport=UDP_PORT) / payload)
 
+    def drops_what_is_changed(self, port: int, packet: bytes, step: int = 1) -> tuple[dict[str, int], int]:
+        """Sends feedback with one byte changed after it was tagged: of addresses, ports, flags and session, each
+        `step`th of the rest, and those that vouch for it. What it was all dropped as, and how many there were."""
+        start, end = 14 + 20, 14 + 20 + 8 + len(packet)
+        places = [26, 29, start, start + 2, start + 14, start + 15]  # addresses' last bytes, ports, flags, session
+        places += [*range(start + 16, end, step), *range(end + SEAL_BYTES, end + SEAL_BYTES + HOP.size)]
+        for place in places:
+            frame = bytearray(self.frame_of(port, packet))
+            frame[place] ^= 0x20
+            forged = Ether(bytes(frame))
+            del forged[IP].chksum, forged[UDP].chksum
+            assert self.target.send(port, bytes(forged)) == [], place
+        return self.target.drops(), len(places)
+
+    def drops_what_has_come_before(self, first: bytes, second: bytes) -> list[bytes]:
+        """Two frames of port 2 leave, once each, as is returned; from another port they never do."""
+        left = [packet for frame in (first, second) if (packet := self.sends(2, frame)) is not None]
+        assert len(left) == 2
+        for frame in (first, second, first):
+            assert self.target.send(2, frame) == []
+        assert self.target.drops() == {"hop_replay": 3}
+        assert self.target.send(3, second) == []  # another port has another key
+        assert self.target.drops() == {"hop_replay": 3, "hop_tag": 1}
+        return left
+
     def sends(self, port: int, frame: bytes, *, vouched: bool = True) -> bytes | None:
         """What leaves towards the parent of such a frame; its tag is checked."""
         left = self.all_sent(port, frame, vouched=vouched)
