@@ -131,7 +131,7 @@ class RlaSender(StreamSender):
             self._least.note(effects, now)
             if self.run_bytes:  # packets that came together have one answer, which lets go what theirs would
                 return self._transmit(effects, now, max(self.options.max_burst, self.flow.arrived + 1))
-        elif self.options.assist == "switch" and not self.flow.trust.misquoted:
+        elif self.flow.window.is_helped:
             self.counters["summaries"] += 1
             effects = self.flow.acknowledge_merged(ack, now)
         else:
@@ -212,8 +212,7 @@ class RlaSender(StreamSender):
 
     def _welcome(self, branch: Branch) -> Send:
         flow = self.flow
-        is_believed = not self.flow.trust.misquoted
-        merge = self.options.assist == "switch" and branch.number < CHILD_BITS and is_believed
+        merge = flow.window.is_helped and branch.number < CHILD_BITS
         is_new = branch.cumulative == branch.first
         first, offset = (branch.first, branch.first_offset) if is_new else (flow.base, flow.base_offset)
         ack = JoinAck(self.number, merge, Reason.NONE, branch.number, first, offset)
