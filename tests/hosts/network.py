@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from hosts.endpoint import (
     Address,
@@ -118,8 +118,8 @@ class Link:
             return
         there = ends + self.delay_s
         if not self.duplicate and not self.jitter_s:
-            network.order += 1  # as `at` does, which is called too often for a call
-            heappush(network.events, (there, network.order, network.forward, (self.to, datagram)))
+            network.order = order = network.order + 1  # as `at` does, which is called too often for a call
+            heappush(network.events, (there, order, network.forward, (self.to, datagram)))
             return
         for _ in range(2 if self.duplicate and rng.random() < self.duplicate else 1):
             jitter = rng.uniform(0, self.jitter_s) if self.jitter_s else 0.0
@@ -133,6 +133,7 @@ class Host:
         self.network = network
         self.name = name
         self.endpoint = endpoint
+        self._is_sender = isinstance(endpoint, SenderEndpoint)
         self.clock = clock
         self._shows_true_time = clock == Clock()
         self.address = network.address(name)
@@ -224,7 +225,8 @@ class Host:
         network = self.network
         for effect in effects:
             if isinstance(effect, Send):
-                network.forward(self.name, Datagram(effect.data, self.address, effect.destination, ecn=effect.ecn))
+                data, destination, ecn = effect
+                network.forward(self.name, Datagram(data, self.address, destination, None, None, ecn))
             elif isinstance(effect, SendRun):
                 for at in range(0, len(effect.data), effect.size):
                     piece = effect.data[at : at + effect.size]
@@ -242,8 +244,8 @@ class Host:
                 self.events.append((self.network.now, effect))
                 if isinstance(effect, StreamEnded) and isinstance(self.endpoint, ReceiverEndpoint):
                     self.apply(self.endpoint.confirm(complete=self.confirm_complete, now=self.now))
-        if isinstance(self.endpoint, SenderEndpoint):
-            self._feed(self.endpoint)
+        if self._is_sender:
+            self._feed()
         self._arm()
 
     def _deliver(self, effect: Deliver) -> None:
@@ -271,7 +273,8 @@ class Host:
             self.network.at(self.network.now + self._unread[0] * 8 / self.consume_bps, self._read)
         self.apply(self.endpoint.consumed(count, now=self.now))
 
-    def _feed(self, endpoint: SenderEndpoint) -> None:
+    def _feed(self) -> None:
+        endpoint = cast(SenderEndpoint, self.endpoint)
         space = endpoint.send_space
         if not space or endpoint.closed:
             return
@@ -327,6 +330,16 @@ def _likeness(datagram: Datagram) -> tuple[object, ...]:
     return (*datagram[1:3], *datagram[4:], len(datagram.data))
 
 
+class _Way(NamedTuple):
+    """Where what one node has from an address to another goes."""
+
+    is_here: bool
+    """To the node's own endpoint."""
+    hops: int | None
+    """Routers that it has passed then, of a unicast datagram."""
+    links: tuple[Link, ...]
+
+
 class Network:
     """Nodes are names; those that `host` named run an endpoint, the others forward."""
 
@@ -342,8 +355,8 @@ class Network:
         self._addresses: dict[str, Address] = {}
         self._names: dict[Address, str] = {}
         self._next_hops: dict[str, dict[str, str]] = {}
-        self._hops: dict[tuple[Address, str], int] = {}
-        self._branches: dict[tuple[str, str, Address], tuple[Link, ...]] = {}
+        self._ways: dict[tuple[str, Address, Address], _Way] = {}
+        """By node, source and destination."""
         self.tap: Callable[[str, Datagram], None] | None = None
         """Called with (node, datagram) for each arrival at a node."""
 
@@ -368,8 +381,7 @@ class Network:
         self._links.setdefault(a, {})[b] = there
         self._links.setdefault(b, {})[a] = back
         self._next_hops.clear()
-        self._hops.clear()
-        self._branches.clear()
+        self._ways.clear()
         return there, back
 
     def host(self, name: str, endpoint: Endpoint, *, clock: Clock = Clock(), source: bytes = b"") -> Host:
@@ -415,7 +427,7 @@ class Network:
 
     def join(self, group: Address, name: str) -> None:
         self._members.setdefault(group, set()).add(name)
-        self._branches.clear()
+        self._ways.clear()
 
     def is_member(self, group: Address, name: str) -> bool:
         """Whether what comes for the group is the node's, too."""
@@ -423,38 +435,41 @@ class Network:
 
     def leave(self, group: Address, name: str) -> None:
         self._members.get(group, set()).discard(name)
-        self._branches.clear()
+        self._ways.clear()
 
     def forward(self, node: str, datagram: Datagram) -> None:
         """A datagram is at a node: for its endpoint, or for the links beyond."""
         if self.tap is not None:
             self.tap(node, datagram)
-        destination = datagram.destination
-        target = self._names.get(destination)
-        if target is not None:
-            if target == node:
-                data, source, _, arrived_at, _, ecn = datagram
-                hops = self.routers_between(source, node)
-                self.hosts[node].receive(Datagram(data, source, destination, arrived_at, hops, ecn))
-            else:
-                self._links[node][self._next_hop(node, target)].send(datagram)
-            return
-        origin = self._names[datagram.source]
-        if node != origin and node in self._members.get(destination, ()):
+        data, source, destination, arrived_at, _, ecn = datagram
+        way = self._ways.get((node, source, destination)) or self._find_way(node, source, destination)
+        if way.is_here:
+            if way.hops is not None:
+                datagram = Datagram(data, source, destination, arrived_at, way.hops, ecn)
             self.hosts[node].receive(datagram)
-        links = self._branches.get((node, origin, destination))
-        for link in self._multicast_branches(node, origin, destination) if links is None else links:
+            if way.links:  # it may have left, or others
+                way = self._find_way(node, source, destination)
+        for link in way.links:
             link.send(datagram)
 
-    def routers_between(self, source: Address, node: str) -> int:
+    def _find_way(self, node: str, source: Address, destination: Address) -> "_Way":
+        target = self._names.get(destination)
+        if target is None:
+            origin = self._names[source]
+            here = node != origin and self.is_member(destination, node)
+            way = _Way(here, None, self._multicast_branches(node, origin, destination))
+        elif target == node:
+            way = _Way(True, self._routers_between(source, node), ())
+        else:
+            way = _Way(False, None, (self._links[node][self._next_hop(node, target)],))
+        self._ways[node, source, destination] = way
+        return way
+
+    def _routers_between(self, source: Address, node: str) -> int:
         """What a datagram's time to live is counted down by."""
-        key = (source, node)
-        count = self._hops.get(key)
-        if count is None:
-            at, count = self._names[source], 0
-            while at != node and (at := self._next_hop(at, node)) != node:
-                count += 1
-            self._hops[key] = count
+        at, count = self._names[source], 0
+        while at != node and (at := self._next_hop(at, node)) != node:
+            count += 1
         return count
 
     def _next_hop(self, node: str, target: str) -> str:
@@ -481,5 +496,4 @@ class Network:
             if at == node and node != member:
                 hop = self._next_hop(node, member)
                 hops[hop] = self._links[node][hop]
-        links = self._branches[node, origin, group] = tuple(hops.values())
-        return links
+        return tuple(hops.values())

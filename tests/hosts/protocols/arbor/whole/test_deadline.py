@@ -23,7 +23,7 @@ from tests.hosts.star import GROUP, Greedy, Star
 DEADLINE_S = 0.3
 PIECE = 700
 RATE_BPS = 1.5e6
-END_S = 15.0
+END_S = 12.0
 BLOCK_PACKETS = int(RATE_BPS / 8 / PIECE * DEADLINE_S / 4) + 1
 """At most."""
 

@@ -13,7 +13,7 @@ def test_alone_it_has_the_link(rate_bps: float, delay_us: int) -> None:
     world = World(
         [{}, {"delay_us": 300}], bottleneck={"rate_bps": rate_bps, "delay_us": delay_us, "limit_packets": queue}
     )
-    assert world.rate(0, 10, 25) > 0.95 * rate_bps
+    assert world.rate(0, 10, 20) > 0.95 * rate_bps
 
 
 @pytest.mark.parametrize("change", [{"delay_us": 50_000.0}, {"rate_bps": 0.5e6}, {"rate_bps": 4e6}])
@@ -38,7 +38,7 @@ def test_when_it_dies_the_next_one_does() -> None:
     world.run(15)
     assert world.limiting == 0
     world.sim.kill_at(15.0, world.programs[0])
-    assert world.rate(1, 22, 40) == pytest.approx(1.5e6, rel=0.06)
+    assert world.rate(1, 22, 32) == pytest.approx(1.5e6, rel=0.06)
     assert world.limiting in (1, 2)
 
 
@@ -49,7 +49,7 @@ def test_clocks_that_drift_and_a_congested_way_back_cost_nothing() -> None:
         bottleneck={"rate_bps": 2e6, "delay_us": 10_000, "limit_packets": 40},
         back={"rate_bps": 1e9, "delay_us": 60_000, "limit_packets": 10_000, "loss": 0.15},
     )
-    assert world.rate(0, 20, 40) > 0.93 * 2e6
+    assert world.rate(0, 20, 30) > 0.93 * 2e6
 
 
 def test_many_receivers_that_lose_independently_do_not_sum_up() -> None:
@@ -58,7 +58,7 @@ def test_many_receivers_that_lose_independently_do_not_sum_up() -> None:
     def rate(receivers: int) -> float:
         lossy = [{"loss": 0.02, "delay_us": 10_000.0} for _ in range(receivers)]
         world = World(lossy, bottleneck={"rate_bps": 10e6, "delay_us": 10_000, "limit_packets": 100})
-        return world.rate(0, 10, 25)
+        return world.rate(0, 10, 20)
 
     assert rate(16) > 0.7 * rate(1)
 

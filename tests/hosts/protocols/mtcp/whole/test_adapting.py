@@ -56,9 +56,9 @@ def test_beside_a_tcp(receivers: int, limit_packets: int, least: float) -> None:
     """
     world = _world(limit_packets, receivers=receivers)
     client = world.add_tcp()
-    world.network.run(40)
-    tcp = client.rate_bps(10, 40) / (RATE_BPS * 1400 / 1454)
-    mtcp = world.share(10, 40)
+    world.network.run(30)
+    tcp = client.rate_bps(10, 30) / (RATE_BPS * 1400 / 1454)
+    mtcp = world.share(10, 30)
     assert mtcp + tcp > 0.9
     assert least < mtcp / tcp < 2
 
@@ -67,9 +67,9 @@ def test_beside_a_tcp_when_one_of_eight_loses_packets_by_chance() -> None:
     """One in a thousand, which the TCP does not lose."""
     world = World(8, size=None, rate_bps=5.2e6, delays_s=(0.015,), limit_packets=46, losses={0: 0.001})
     client = world.add_tcp()
-    world.network.run(40)
-    tcp = client.rate_bps(10, 40) / (5.2e6 * 1400 / 1454)
-    mtcp = world.share(10, 40)
+    world.network.run(30)
+    tcp = client.rate_bps(10, 30) / (5.2e6 * 1400 / 1454)
+    mtcp = world.share(10, 30)
     assert mtcp + tcp > 0.9
     assert 0.5 < mtcp / tcp < 2
 
@@ -80,8 +80,8 @@ def test_many_receivers_behind_queues_of_four_packets(receivers: int, rate_bps: 
     lost again for the most part.
     """
     world = World(receivers, size=None, rate_bps=rate_bps, delays_s=(0.001, 0.002, 0.0005), limit_packets=4)
-    world.network.run(15)
-    assert world.share(5, 15) > 0.6
+    world.network.run(11)
+    assert world.share(5, 11) > 0.6
     assert world.sender_core.counters["repair_packets"] < world.sender_core.counters["data_packets"]
 
 
@@ -89,8 +89,8 @@ def test_acknowledgments_of_eight_leave_a_narrow_way_back_open() -> None:
     """A tenth of the rate: one each four packets would take all of it."""
     world = _world(30, receivers=8)
     world.way_back.rate_bps = RATE_BPS / 10
-    world.network.run(12)
-    assert world.share(4, 12) > 0.75
+    world.network.run(10)
+    assert world.share(4, 10) > 0.75
 
 
 def test_more_than_a_bitmap_is_in_flight() -> None:
@@ -117,15 +117,17 @@ def test_marks_are_congestion_once_for_all() -> None:
     assert marks[1] < 1.5 * marks[0]
 
 
-def _window(loss: float, seconds: float = 8, **parameters: float) -> tuple[float, set[str]]:
-    """Packets in flight of a session alone to eight receivers that lose other packets each, and what was congestion."""
+def _window(
+    loss: float, seconds: float = 8, rate_bps: float = 50e6, receivers: int = 8, **parameters: float
+) -> tuple[float, set[str]]:
+    """Packets in flight of a session alone to receivers that lose other packets each, and what was congestion."""
     world = World(
-        8,
+        receivers,
         size=None,
-        rate_bps=50e6,
+        rate_bps=rate_bps,
         delays_s=(0.017,),
         limit_packets=200,
-        losses=dict.fromkeys(range(8), loss),
+        losses=dict.fromkeys(range(receivers), loss),
         parameters=parameters,
     )
     world.network.run(seconds)
@@ -135,14 +137,14 @@ def _window(loss: float, seconds: float = 8, **parameters: float) -> tuple[float
 
 def test_one_percent_of_loss_without_a_queue_is_no_congestion() -> None:
     """Where that is asked for. A TCP would have some 12 packets in flight."""
-    window, signals = _window(0.01, seconds=5, lossy_share=100.0)
+    window, signals = _window(0.01, seconds=5, rate_bps=30e6, receivers=4, lossy_share=100.0)
     assert window > 80
     assert "timeout" not in signals
 
 
 def test_losses_that_no_queue_explains_leave_about_as_much_as_a_tcp_has() -> None:
     """That of one who loses as much as each of them, which may be kept down by its losses beside them, unseen."""
-    window, signals = _window(0.01, seconds=20)
+    window, signals = _window(0.01, seconds=13)
     assert 12 < window < 24
     assert "timeout" not in signals
 
@@ -152,8 +154,8 @@ def test_a_near_receivers_losses_leave_the_rate_of_a_tcp_as_near() -> None:
     have in flight that is four times as many.
     """
     world = World(2, size=None, rate_bps=50e6, delays_s=(0.007, 0.039), limit_packets=200, losses={0: 0.01})
-    world.network.run(20)
-    rate = min(host.rate_bps(5, 20) for host in world.receivers)
+    world.network.run(13)
+    rate = min(host.rate_bps(5, 13) for host in world.receivers)
     assert 0.8 < rate * 0.02 / (1400 * 8) / 12 < 2
 
 

@@ -13,6 +13,8 @@ from tests.hosts.protocols.mtcp.world import World
 BUSH = {2: 0, 3: 0, 4: 1, 5: 1, 6: 2, 7: 2}
 RATE_BPS = 5e6
 """At which they are half through when somebody dies."""
+SLOW_BPS = RATE_BPS / 2
+"""Likewise, of half as much."""
 QUICK = {"drop_after_s": 8, "parent_timeout_s": 2.0, "probe_interval_s": 0.5, "silence_s": 60}
 
 
@@ -53,7 +55,7 @@ def test_an_agent_is_killed(victim: int, seed: int) -> None:
 
 
 def test_the_grandparent_is_asked_first() -> None:
-    world = World(8, size=1_200_000, rate_bps=RATE_BPS, parents=BUSH, parameters=QUICK)
+    world = World(8, size=600_000, rate_bps=SLOW_BPS, parents=BUSH, parameters=QUICK)
     world.network.at(1.0, world.receivers[2].kill)
     world.finish(300)
     found = parents(world)
@@ -61,7 +63,7 @@ def test_the_grandparent_is_asked_first() -> None:
 
 
 def test_a_parent_and_its_own_parent_die_at_once() -> None:
-    world = World(8, size=1_200_000, rate_bps=RATE_BPS, parents=BUSH, parameters=QUICK)
+    world = World(8, size=600_000, rate_bps=SLOW_BPS, parents=BUSH, parameters=QUICK)
     world.network.at(1.0, world.receivers[2].kill)
     world.network.at(1.0, world.receivers[0].kill)
     world.finish(300)
@@ -70,7 +72,7 @@ def test_a_parent_and_its_own_parent_die_at_once() -> None:
 
 def test_a_whole_branch_dies() -> None:
     """Nobody is left to tell of those further down: the sender gives them up."""
-    world = World(8, size=1_200_000, rate_bps=RATE_BPS, parents=BUSH, parameters=QUICK)
+    world = World(8, size=600_000, rate_bps=SLOW_BPS, parents=BUSH, parameters=QUICK)
     for index in (0, 2, 6, 7):
         world.network.at(1.0, world.receivers[index].kill)
     world.finish(300)
@@ -86,8 +88,8 @@ def test_an_agent_leaves(seed: int) -> None:
     """It hands its children over and stays until they have gone: nothing times out."""
     world = World(
         8,
-        size=1_200_000,
-        rate_bps=RATE_BPS,
+        size=600_000,
+        rate_bps=SLOW_BPS,
         seed=seed,
         parents=BUSH,
         losses=dict.fromkeys(range(8), 0.02 * seed),
@@ -109,7 +111,7 @@ def test_an_agent_leaves(seed: int) -> None:
 
 def test_an_agent_that_is_cut_off_for_a_while_comes_back() -> None:
     """Its parent gives it up meanwhile, and so do its children."""
-    world = World(8, size=2_000_000, rate_bps=RATE_BPS, parents=BUSH, parameters={**QUICK, "drop_after_s": 4})
+    world = World(8, size=1_000_000, rate_bps=SLOW_BPS, parents=BUSH, parameters={**QUICK, "drop_after_s": 4})
 
     def switch(up: bool) -> None:
         for link in world.links[2]:
@@ -128,7 +130,7 @@ def test_agents_die_and_leave_at_random(seed: int) -> None:
     count = 12
     world = World(
         count,
-        size=600_000,
+        size=300_000,
         seed=seed,
         agents=set(range(0, count, 3)),
         losses=dict.fromkeys(range(count), rng.choice([0.0, 0.02, 0.1])),
@@ -136,7 +138,7 @@ def test_agents_die_and_leave_at_random(seed: int) -> None:
         duplicate=0.05,
         jitter_s=rng.choice([0.0, 0.005]),
         wait=20.0,
-        rate_bps=3e6,
+        rate_bps=1.5e6,
         parameters={**QUICK, "fan_out": 3},
     )
     dead, gone = set(), set()

@@ -22,8 +22,8 @@ def test_one_percent_loss_at_one_leaf(rate_bps: float, limit_packets: int) -> No
         delays_s=DELAYS_S,
         losses={3: 0.01},
     )
-    world.network.run(10)
-    assert world.share(3, 10) > 0.95
+    world.network.run(6)
+    assert world.share(3, 6) > 0.95
 
 
 def test_independent_loss_costs_nothing() -> None:
@@ -31,8 +31,8 @@ def test_independent_loss_costs_nothing() -> None:
     the packets here, are unicast over the same bottleneck.
     """
     world = World(8, size=None, parameters=PAPER, delays_s=DELAYS_S, losses=dict.fromkeys(range(8), 0.01))
-    world.network.run(8)
-    assert world.share(3, 8) * 1.08 > 0.96
+    world.network.run(6)
+    assert world.share(3, 6) * 1.08 > 0.96
     # A loss while the window is a packet or two has nothing behind it that could show the gap.
     assert [event for time, event in world.sender.events if isinstance(event, CongestionSignal) and time > 1.0] == []
     counters = world.sender_core.counters
@@ -45,18 +45,18 @@ def test_a_busy_machine() -> None:
     world = World(4, size=None, parameters=PAPER, delays_s=DELAYS_S, losses={3: 0.01})
     for index, host in enumerate(world.network.hosts.values()):
         host.quantum_s = 0.008 + 0.001 * index
-    world.network.run(10)
-    assert world.share(4, 10) > 0.9
+    world.network.run(7)
+    assert world.share(4, 7) > 0.9
 
 
 def _with_tcp(limit_packets: int, seed: int) -> tuple[float, float]:
     """Shares of MTCP by the paper's rules and of one TCP on the bottleneck, 20 ms round trip time for both, from 10 to
-    40 s.
+    30 s.
     """
     world = World(2, seed=seed, size=None, parameters=PAPER, delays_s=(0.007, 0.007), limit_packets=limit_packets)
     client = world.add_tcp()
-    world.network.run(40)
-    return world.share(10, 40), client.rate_bps(10, 40) / (10e6 * 1400 / 1454)
+    world.network.run(30)
+    return world.share(10, 30), client.rate_bps(10, 30) / (10e6 * 1400 / 1454)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -58,26 +58,26 @@ def test_unicast_repairs_go_to_those_who_ask() -> None:
 
 
 def test_the_bottleneck_is_used() -> None:
-    world = World(4, size=None, rate_bps=10e6)
-    world.network.run(30)
+    world = World(4, size=None, rate_bps=5e6, limit_packets=32)
+    world.network.run(20)
     for receiver in world.receivers:
-        assert receiver.rate_bps(10, 30) > 0.85 * 10e6 * 1000 / 1072
+        assert receiver.rate_bps(10, 20) > 0.85 * 5e6 * 1000 / 1072
 
 
 def test_all_receivers_together_answer_a_packet_about_once() -> None:
     """And a way back that is as narrow as the way there, with a queue shorter than they are many, holds nothing up."""
-    world = World(16, size=None, rate_bps=10e6, limit_packets=12, delays_s=(0.01,))
-    world.network.run(8)
+    world = World(16, size=None, rate_bps=5e6, limit_packets=12, delays_s=(0.01,))
+    world.network.run(6)
     counters = world.sender_core.counters
     assert counters["feedback_packets"] < 3 * (counters["data_packets"] + counters["repair_packets"])
-    assert all(receiver.rate_bps(3, 8) > 0.8 * 10e6 * 1000 / 1072 for receiver in world.receivers)
+    assert all(receiver.rate_bps(3, 6) > 0.8 * 5e6 * 1000 / 1072 for receiver in world.receivers)
 
 
 def test_a_way_back_with_room_for_few_answers_does_not_stop_small_windows() -> None:
     """47 answers at once would be lost but for four; then each packet takes timeouts, and 2 % of the link are used."""
     world = World(47, size=None, rate_bps=2.1e6, limit_packets=4, delays_s=(0.0045, 0.004, 0.0036))
-    world.network.run(12)
-    assert all(receiver.rate_bps(5, 12) > 0.7 * 2.1e6 for receiver in world.receivers)
+    world.network.run(9)
+    assert all(receiver.rate_bps(5, 9) > 0.7 * 2.1e6 for receiver in world.receivers)
     counters = world.sender_core.counters
     assert counters["timeouts"] < 47
     assert counters["feedback_packets"] < 6 * counters["data_packets"]

@@ -43,7 +43,7 @@ def test_after_a_change_it_has_the_link_again(change: dict[str, float]) -> None:
 
 def test_the_worst_receiver_leads_and_the_session_goes_at_its_rate() -> None:
     world = default([{"rate_bps": rate, "limit_packets": 40} for rate in (5e6, 2e6, 0.5e6, 3e6)], seed=2)
-    assert world.rate(2, 15, 30) == pytest.approx(0.5e6, rel=0.06)
+    assert world.rate(2, 15, 25) == pytest.approx(0.5e6, rel=0.06)
     assert world.leader == 2
 
 
@@ -64,5 +64,5 @@ def test_clocks_that_drift_and_a_congested_way_back_cost_nothing() -> None:
         bottleneck={"rate_bps": 2e6, "delay_us": 10_000, "limit_packets": 40},
         back={"rate_bps": 1e9, "delay_us": 60_000, "limit_packets": 10_000, "loss": 0.15},
     )
-    assert world.rate(0, 20, 40) > 0.93 * 2e6
+    assert world.rate(0, 20, 30) > 0.93 * 2e6
     assert world.sender.control.lost_packets < 60

@@ -8,7 +8,7 @@ from tests.hosts.protocols.vlmcc.world import World
 from tests.hosts.star import add_tcp
 
 Control: TypeAlias = Literal["cubic", "reno"]
-SETTLED_S, END_S = 15.0, 45.0
+SETTLED_S, END_S = 15.0, 35.0
 
 
 def _share(control: Control, bottleneck: dict[str, Any], receivers: list[dict[str, Any]]) -> float:
