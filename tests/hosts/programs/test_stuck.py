@@ -14,7 +14,7 @@ LARGEST_BYTES = 1300 - 28
 
 def watched(protocol: str, *, falls: bool, until: float, **given: Any) -> list[tuple[float, str]]:
     """What was said, and when; the last receiver's link has a smaller MTU from a time on, if it `falls`."""
-    world = FileWorld(protocol, 3, size=8_000_000, **given)
+    world = FileWorld(protocol, 3, size=2_000_000, rate_bps=2.5e6, **given)
     stuck, said = Stuck(), []
 
     def lose(datagram: Datagram) -> bool:

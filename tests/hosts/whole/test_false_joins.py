@@ -31,7 +31,8 @@ from tests.hosts.files import FileWorld
 from tests.hosts.protocols.mtcp.world import World as MtcpWorld
 from tests.hosts.protocols.rla.world import World as RlaWorld
 
-SIZE = 2_000_000
+SIZE = 1_000_000
+RATE_BPS = 5e6
 FEEDBACK = {"ACK", "PROGRESS", "BLOCKS"}
 """Packets that tell of what was received."""
 MOST_DELAY_S = 3.0
@@ -103,7 +104,7 @@ def run(
     packet or block.
     """
     made_by = PROTOCOLS[name]
-    world = made_by.world(2, size=SIZE, wanted=2, wait=wait, parameters=parameters)
+    world = made_by.world(2, size=SIZE, rate_bps=RATE_BPS, wanted=2, wait=wait, parameters=parameters)
     network, group = world.network, world.receivers[0].endpoint.session.group
     came = False
 

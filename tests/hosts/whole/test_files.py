@@ -68,10 +68,10 @@ def test_the_smallest_packets_carry_a_file_and_smaller_ones_are_refused(protocol
 @pytest.mark.parametrize(("protocol", "least"), [("arbor", 0.75), ("tfmcc", 0.7)])
 def test_it_fills_a_link(protocol: str, least: float) -> None:
     """Joining, slow start, the sender's parting and the time step of the world included."""
-    world = FileWorld(protocol, size=6_000_000)
+    world = FileWorld(protocol, size=3_000_000, rate_bps=5e6)
     world.finish()
     world.check()
-    assert 6_000_000 * 8 / world.network.now > least * 10e6
+    assert 3_000_000 * 8 / world.network.now > least * 5e6
 
 
 @pytest.mark.parametrize(("protocol", "most"), [("arbor", 0.4), ("tfmcc", 0.5)])
@@ -85,7 +85,7 @@ def test_repairs_are_few_for_independent_losses_of_many(protocol: str, most: flo
 
 @by_each
 def test_a_receiver_that_dies_is_left_behind(protocol: str) -> None:
-    world = FileWorld(protocol, size=2_000_000, parameters={"drop_after_s": 3.0})
+    world = FileWorld(protocol, size=1_000_000, rate_bps=5e6, parameters={"drop_after_s": 3.0})
     world.network.at(0.8, world.receivers[1].kill)
     world.finish()
     assert bytes(world.receivers[0].received) == bytes(world.receivers[2].received) == world.data

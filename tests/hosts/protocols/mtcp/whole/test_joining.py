@@ -77,7 +77,7 @@ def test_when_nobody_may_step_in_the_rest_is_refused() -> None:
 
 
 def test_a_latecomer_finds_a_parent_and_gets_all_that_follows() -> None:
-    world = World(6, agents={0, 1}, size=None)
+    world = World(6, agents={0, 1}, size=None, rate_bps=4e6)
     world.network.link("edge", "late")
     late = world.add_receiver("late", parameters={"from_start": False})
     late.endless = True

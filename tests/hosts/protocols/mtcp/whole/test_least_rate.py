@@ -9,10 +9,11 @@ from hosts.endpoint import PeerDropped
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.mtcp.world import World
 
-LEAST_BPS = 1e6
+RATE_BPS = 5e6
+LEAST_BPS = 500e3
 PATIENCE_S = 5.0
-SLOW_BPS = 200e3
-SIZE = 6_000_000
+SLOW_BPS = 100e3
+SIZE = 3_000_000
 BUSH = {1: 0, 2: 0}
 """The fourth receiver is the sender's."""
 CHAIN = {1: 0, 2: 1, 3: 1}
@@ -20,13 +21,13 @@ CHAIN = {1: 0, 2: 1, 3: 1}
 
 def slow_world(parents: dict[int, int], slow: int, limited: str) -> World:
     policy = {"least_rate_bps": LEAST_BPS, "least_rate_s": PATIENCE_S}
-    buffers = {"buffer_bytes": 200_000} if limited == "reader" else {}
-    world = World(4, size=SIZE, parents=parents, parameters={**policy, **buffers})
+    buffers = {"buffer_bytes": 100_000} if limited == "reader" else {}
+    world = World(4, size=SIZE, rate_bps=RATE_BPS, parents=parents, parameters={**policy, **buffers})
     if limited == "reader":
         world.receivers[slow].consume_bps = SLOW_BPS
     else:
         link = world.links[slow][0]
-        link.rate_bps, link.limit_packets = SLOW_BPS, 50
+        link.rate_bps, link.limit_packets = SLOW_BPS, 25
     return world
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.hosts.protocols.mtcp.world import World
 
-RATE_BPS = 4e6
+RATE_BPS = 2e6
 """Low, so that the tests are cheap."""
 
 
@@ -49,7 +49,7 @@ def test_below_an_agent() -> None:
 def test_when_no_more_can_be_kept_who_is_silent_is_dropped() -> None:
     """At the sender, and at an agent; by then the others have waited for a second or two."""
     for parents in ({}, {1: 0, 2: 0}):
-        world = World(3, size=None, rate_bps=RATE_BPS, parents=parents, parameters={"buffer_bytes": 100_000})
+        world = World(3, size=None, rate_bps=RATE_BPS, parents=parents, parameters={"buffer_bytes": 50_000})
         world.network.at(5.0, world.receivers[2].kill)
         world.network.run(12)
         core = world.core(0) if parents else world.sender_core
@@ -58,7 +58,7 @@ def test_when_no_more_can_be_kept_who_is_silent_is_dropped() -> None:
 
 
 def test_who_was_silent_gets_everything() -> None:
-    world = World(3, size=4_000_000, rate_bps=RATE_BPS)
+    world = World(3, size=2_000_000, rate_bps=RATE_BPS)
     _cut_off(world, 2, 2.0, 5.0)
     world.network.run(5)
     assert _least(world, 2, 5, (0, 1)) > 0.6 * _least(world, 1, 2, (0, 1))
@@ -70,7 +70,7 @@ def test_who_was_silent_gets_everything() -> None:
 
 def test_silent_again_and_again() -> None:
     """Whoever comes and goes, even to the end, has it all."""
-    world = World(3, size=2_500_000, rate_bps=RATE_BPS, losses={1: 0.01})
+    world = World(3, size=1_250_000, rate_bps=RATE_BPS, losses={1: 0.01})
     for index, start in ((2, 1.0), (1, 2.0), (2, 3.5), (0, 5.0), (2, 6.0)):
         _cut_off(world, index, start, start + 1.2)
     world.finish()
@@ -78,7 +78,7 @@ def test_silent_again_and_again() -> None:
 
 
 def test_all_silent_is_the_senders_own_link() -> None:
-    world = World(2, size=1_000_000, rate_bps=RATE_BPS)
+    world = World(2, size=500_000, rate_bps=RATE_BPS)
     for index in (0, 1):
         _cut_off(world, index, 1.0, 3.0)
     world.finish()

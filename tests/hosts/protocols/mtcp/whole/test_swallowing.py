@@ -44,7 +44,7 @@ def make(swallowed: str, loss: float, children: Sequence[int]) -> World:
     """r0 swallows; the others lose so much, and `children` are its."""
     parents = dict.fromkeys(children, 0)
     losses = dict.fromkeys(range(1, 4), loss)
-    world = World(4, size=1_200_000, rate_bps=5e6, parents=parents, losses=losses)
+    world = World(4, size=600_000, rate_bps=2.5e6, parents=parents, losses=losses)
     honest = world.core(0)
     liar = Swallower(honest.session, honest.options, Random(1))
     liar.swallowed = SWALLOWED[swallowed]
@@ -95,7 +95,7 @@ def test_a_pause_of_the_application_is_no_reason_to_leave_a_parent() -> None:
 @pytest.mark.parametrize("parents", [{1: 0}, {}], ids=["below an agent", "below the sender"])
 def test_an_application_that_reads_slowly_is_waited_for(parents: dict[int, int]) -> None:
     """Three times as long as one may say nothing of what it has."""
-    world = World(3, size=1_200_000, rate_bps=5e6, parents=parents)
+    world = World(3, size=600_000, rate_bps=2.5e6, parents=parents)
     host = world.receivers[1]
     host.consume_bps = len(world.data) * 8 / 95
     confirm = world.core(1).confirm

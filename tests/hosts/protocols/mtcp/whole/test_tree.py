@@ -51,9 +51,9 @@ def test_agents_repair_their_children() -> None:
 
 
 def test_the_pipe_is_filled() -> None:
-    world = World(8, size=None, parents=BUSH)
-    world.network.run(10)
-    assert world.share(4, 10) > 0.9
+    world = World(8, size=None, rate_bps=5e6, parents=BUSH)
+    world.network.run(8)
+    assert world.share(4, 8) > 0.9
 
 
 def test_an_agent_without_children_is_as_quiet_as_a_leaf() -> None:

@@ -52,9 +52,10 @@ def test_receivers_that_come_and_go_are_refused_at_last() -> None:
     """Their numbers have 16 bits, and who has ended is remembered."""
     core = sender(max_receivers=8)
     refused = None
+    join, fin = encode_join(SESSION, False, 1 << 20), encode_fin(SESSION, False, False, Reason.NONE)
     for index in range(MOST_RECEIVERS + 10):
         source = Address(f"10.{index >> 16}.{index >> 8 & 255}.{index & 255}", 7000)
-        effects = get(core, encode_join(SESSION, False, 1 << 20), source)
+        effects = get(core, join, source)
         answer = next(parse(effect.data) for effect in effects if isinstance(effect, Send))
         assert isinstance(answer, JoinAck)
         if answer.reason is not Reason.NONE:
@@ -62,7 +63,7 @@ def test_receivers_that_come_and_go_are_refused_at_last() -> None:
             assert answer.reason is Reason.FULL
             assert isinstance(effects[-1], PeerRefused)
             continue
-        get(core, encode_fin(SESSION, False, False, Reason.NONE), source)
+        get(core, fin, source)
     assert refused == MOST_RECEIVERS - 1  # one has been there from the beginning
     assert len(core.ended) < MOST_RECEIVERS
 
