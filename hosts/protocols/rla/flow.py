@@ -362,17 +362,18 @@ class Flow:
             branch.backoff = min(2 * branch.backoff, MAX_BACKOFF)
             branch.recover_below = self.end
             self._counters["timeouts"] += 1
-            if self.is_aside(branch):  # it tells nothing of congestion
-                branch.losses += 1
-                effects.append(self._repairs.repeat_alone(branch, seq, now))
-                continue
-            if self._asks and self._inflight.listened.lacking(seq) < len(self.branches) - len(self._inflight.set_aside):
+            is_aside, listened = self.is_aside(branch), len(self.branches) - len(self._inflight.set_aside)
+            others_have = self.options.rules == "tcp" and self._inflight.listened.lacking(seq) < listened
+            if self._asks and others_have and not is_aside:
                 branch.asked = Asked(seq, packet.sent_at if branch.asked is None else branch.asked.sent_at, now)
+            else:
+                branch.losses += 1
+                if not is_aside:  # else it tells nothing of congestion
+                    self._congestion.lost(branch, [seq], now, effects)
+            if is_aside or others_have:  # what is multicast may not reach it: a restarted switch knows no groups
                 effects.append(self._repairs.repeat_alone(branch, seq, now))
-                continue
-            branch.losses += 1
-            self._congestion.lost(branch, [seq], now, effects)
-            effects += self._repairs.repeat(seq, now)
+            else:
+                effects += self._repairs.repeat(seq, now)
         if waits and self._reached < self.end and now - self._heard_at > max(waits):
             self._heard_at = now
             self.listening.timeout(now)
