@@ -47,14 +47,27 @@ class Cubic:
 
     def acknowledged(self, cwnd: float, packets: int, rtt_s: float, now: float) -> float:
         """So many new packets were acknowledged: what becomes of the window (4.2 to 4.5)."""
+        began = self._begin(cwnd, now)
+        at = now - began + rtt_s - self._plateau_after_s
+        target = min(max(cwnd, self._origin + C * at * at * at), FASTEST * cwnd)
+        return max(self._as_reno(cwnd, packets), cwnd + (target - cwnd) * packets / cwnd)
+
+    def acknowledged_as_reno(self, cwnd: float, packets: int, now: float) -> float:
+        """The same where no more than Reno's growth is wanted (4.3)."""
+        self._begin(cwnd, now)
+        return max(self._as_reno(cwnd, packets), cwnd)
+
+    def _begin(self, cwnd: float, now: float) -> float:
+        """The epoch, unless it has begun. When that was."""
         if self._began is None:
             self._began = now
             self._estimate = cwnd
             self._origin = max(cwnd, self._w_max)
             self._plateau_after_s = ((self._origin - cwnd) / C) ** (1 / 3)
             self._prior = max(cwnd, self._prior) if self._w_max else cwnd
-        at = now - self._began + rtt_s - self._plateau_after_s
-        target = min(max(cwnd, self._origin + C * at * at * at), FASTEST * cwnd)
+        return self._began
+
+    def _as_reno(self, cwnd: float, packets: int) -> float:
         growth = 1.0 if self._estimate >= self._prior else RENO_GROWTH
         self._estimate += growth * packets / cwnd
-        return max(self._estimate, cwnd + (target - cwnd) * packets / cwnd)
+        return self._estimate

@@ -2,11 +2,12 @@
 congestion, and what these are answered with.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from hosts.endpoint import Address, CongestionSignal, Effect
-from hosts.protocols.rla.branch import LOSS_DISTANCE, Branch
+from hosts.protocols.rla.branch import LOSS_DISTANCE, PERIOD_ROUNDS, Branch
 from hosts.protocols.rla.inflight import InFlight
 from hosts.protocols.rla.listening import RandomListening
 from hosts.protocols.rla.options import RlaOptions
@@ -69,12 +70,21 @@ class Congestion:
             cut = self._listening.congestion(branch.number, branch.rtt.mean, srtt_max, sent_at, now)
             if cut is not None:
                 effects.append(CongestionSignal(f"{cut}_cut", branch.address))
+        else:
+            self._listening.goes_on(branch.number, branch.cperiod_start + PERIOD_ROUNDS * branch.rtt.mean)
 
     def _listen(self, branch: Branch, highest: int, echo: float, now: float, effects: list[Effect]) -> None:
         """It has told whether it has what was sent before the last three packets."""
-        judged = self._inflight.packets.get(highest - LOSS_DISTANCE)
-        told_at = echo if judged is None else min(echo, judged.sent_at)
         srtt_max = max(self._window.srtt_max, branch.rtt.mean)
+        told_at = min(echo, self._told_at(highest - LOSS_DISTANCE))
         cut = self._listening.heard(branch.number, branch.rtt.mean, srtt_max, told_at, branch.met_at, now)
         if cut is not None:
             effects.append(CongestionSignal(f"{cut}_cut", branch.address))
+
+    def _told_at(self, last: int) -> float:
+        """When that packet was sent; what all have is kept no longer, and was sent before the first that is kept."""
+        packets = self._inflight.packets
+        if last in packets:
+            return packets[last].first_sent_at
+        first = packets.get(self._inflight.held_from)
+        return math.inf if first is None else math.nextafter(first.first_sent_at, 0.0)

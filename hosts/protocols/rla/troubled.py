@@ -5,6 +5,9 @@ the smallest such mean of all. The mean is exponentially weighted; the time sinc
 it is longer, so that a receiver whose trouble is over ceases to count.
 """
 
+LEAST_INTERVAL_S = 1e-6
+"""Between signals that come at one moment: what times on the wire are told in."""
+
 
 class _Record:
     __slots__ = ("interval", "last", "signals")
@@ -24,6 +27,9 @@ class TroubledReceivers:
         self._records: dict[int, _Record] = {}
         self.count = 0
         """num_trouble_rcvr, as of the last signal."""
+        self.alike = 0.0
+        """As many receivers that signal equally often would be heard of as often, each by itself (ours): `count` when
+        all do, about 1 when one signals much more often than all others. As of the last signal."""
 
     def add(self, receiver: int, now: float) -> None:
         """A receiver takes part from now on."""
@@ -40,13 +46,20 @@ class TroubledReceivers:
         record.interval = sample if not record.signals else record.interval + self._gain * (sample - record.interval)
         record.last = now
         record.signals += 1
-        limit = self._eta * self.min_congestion_interval(now)
-        self.count = sum(1 for other in self._records.values() if other.signals and self._interval(other, now) <= limit)
+        limit = self.limit(now)
+        intervals = (self._interval(other, now) for other in self._records.values() if other.signals)
+        rates = [1 / max(interval, LEAST_INTERVAL_S) for interval in intervals if interval <= limit]
+        self.count = len(rates)
+        self.alike = sum(rates) ** 2 / sum(rate * rate for rate in rates)
         return self._interval(record, now) <= limit
 
     def is_one(self, receiver: int, now: float) -> bool:
         """Whether it is a troubled receiver."""
-        return self.interval(receiver, now) <= self._eta * self.min_congestion_interval(now) < float("inf")
+        return self.interval(receiver, now) <= self.limit(now) < float("inf")
+
+    def limit(self, now: float) -> float:
+        """The longest mean interval that a troubled receiver has, seconds; infinite before the first signal."""
+        return self._eta * self.min_congestion_interval(now)
 
     def interval(self, receiver: int, now: float) -> float:
         """Mean interval between a receiver's congestion signals, seconds; infinite before the first."""

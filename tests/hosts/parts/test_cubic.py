@@ -67,3 +67,13 @@ def test_it_never_shrinks(cwnd: float, steps: list[tuple[int, float]]) -> None:
         after = cubic.acknowledged(cwnd, packets, 0.05, now)
         assert cwnd <= after <= cwnd + max(packets / 2, 2 * packets / cwnd + 51)
         cwnd = after
+
+
+def test_where_no_more_than_renos_growth_is_wanted() -> None:
+    """A window that is beyond what Reno would have stays; one that is not grows as Reno's."""
+    cubic = Cubic()
+    cwnd = cubic.lost(500.0)
+    assert cubic.acknowledged_as_reno(cwnd, 350, 0.0) == pytest.approx(cwnd + RENO_GROWTH)
+    cwnd = grown(cubic, cwnd, 0.1, 5.0)
+    assert cwnd > 450
+    assert cubic.acknowledged_as_reno(cwnd, 350, 5.0) == cwnd

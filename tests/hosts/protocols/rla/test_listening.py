@@ -117,6 +117,42 @@ def test_what_some_lose_cuts_as_often_as_they_are_many(losers: int) -> None:
     assert sum(cuts) / len(cuts) == pytest.approx(losers / 8, abs=0.06)
 
 
+def test_of_n_signals_in_a_row_one_cuts() -> None:
+    """Draws would leave ten of eight receivers' signals without a cut in a quarter of all cases, for seconds in which
+    CUBIC's window grows."""
+    window = listening(receivers=8)
+    for number in range(8):
+        window.troubled.signal(number, 0.5)
+    cuts = []
+    for step in range(80):
+        window.cwnd = window.awnd = 1e6  # no forced cuts
+        at = 1.0 + 0.1 * step
+        cuts.append(window.congestion(step % 8, 0.1, 0.1, at, at) is not None)
+    gaps = [cuts[first : first + 9].count(True) for first in range(len(cuts) - 9)]
+    assert min(gaps) == 1
+    assert max(gaps) <= 2
+
+
+def test_while_signals_are_not_heeded_the_window_grows_no_faster_than_renos() -> None:
+    """Seconds after the last cut CUBIC's would grow by several packets a round trip."""
+    grown = []
+    for is_troubled in (False, True):
+        window = listening(seed=2, receivers=8)
+        for number in range(8):
+            window.troubled.signal(number, 0.5)
+        window.cwnd = window.ssthresh = window.awnd = 50.0
+        for step in range(1, 80):
+            window.acknowledged_by_all(int(window.cwnd), window.cwnd, 0.1, 0.1 * step)
+            if step == 50:
+                before = window.cwnd
+                if is_troubled:
+                    assert window.congestion(0, 0.1, 0.1, 5.0, 5.0) is None
+                    window.goes_on(0, 8.0)
+        grown.append(window.cwnd - before)
+    assert grown[0] > 100
+    assert grown[1] == pytest.approx(29, abs=2), "a packet a round trip"
+
+
 def test_a_common_loss_cuts_when_few_have_told_of_it() -> None:
     """Of 40 receivers that all have lost the same, five are enough to know."""
     window = listening(receivers=40)

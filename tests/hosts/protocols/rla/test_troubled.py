@@ -1,5 +1,7 @@
 from math import inf
 
+import pytest
+
 from hosts.protocols.rla.troubled import TroubledReceivers
 
 
@@ -58,3 +60,15 @@ def test_the_smallest_interval_belongs_to_those_that_are_there() -> None:
     assert troubled.min_congestion_interval(9.0) == 9.0
     assert troubled.interval(1, 12.0) == 9.0
     assert troubled.interval(1, 30.0) == 21.0
+
+
+def test_who_signals_much_more_often_than_the_others_is_as_alone() -> None:
+    troubled = receivers(9)
+    for step in range(1, 20):
+        for number in range(9):
+            troubled.signal(number, step + number / 100)
+    assert troubled.alike == pytest.approx(9, abs=0.1)
+    for step in range(20, 30):
+        troubled.signal(0, step * 1.0)
+    assert troubled.count == 9, "their last signals are not long ago"
+    assert troubled.alike < 4

@@ -1,5 +1,7 @@
 """Whole sessions in virtual time: what goes in comes out, whatever the network does."""
 
+import random
+
 import pytest
 
 from hosts.endpoint import Address, Datagram, PeerDropped, PeerFinished, PeerJoined, PeerRefused
@@ -91,6 +93,34 @@ def test_half_of_all_answers_may_be_lost() -> None:
     world.network.run(10)
     assert min(receiver.rate_bps(4, 10) for receiver in world.receivers) > 0.5 * 2e6
     assert world.sender_core.flow.listening.timeouts == 0
+
+
+def test_who_comes_to_have_a_slow_link_is_heard_though_others_were_troubled_before() -> None:
+    """Six receivers lose the same behind 1 Mbit/s; then one has 300 kbit/s. Heard as one of six it lost more than half
+    of what was sent, for its signals cut seldom and CUBIC's window grew without bound meanwhile."""
+    world = World(6, size=None, rate_bps=1e6, limit_packets=25, delays_s=(0.02,))
+    slow = world.links[5][0]
+    world.network.run(25)
+    assert world.sender_core.flow.listening.troubled.count == 6
+    slow.rate_bps, slow.limit_packets = 300e3, 25
+    overflows, sent = slow.overflows, slow.sent
+    world.network.run(50)
+    overflows, sent = slow.overflows - overflows, slow.sent - sent
+    assert overflows < 0.2 * (overflows + sent)
+    assert world.receivers[5].rate_bps(30, 50) > 0.85 * 300e3
+
+
+def test_what_all_lose_in_a_common_queue_cuts_once() -> None:
+    """Who has told of packets that are kept no longer has not told of the lost one: taken for spared, one event of
+    three did not cut."""
+    world = World(8, size=None, rate_bps=1e6, limit_packets=1000, delays_s=(0.02,))
+    chance = random.Random(5)
+    world.bottleneck.lose = lambda datagram: len(datagram.data) > 500 and chance.random() < 0.015
+    world.network.run(20)
+    listening = world.sender_core.flow.listening
+    cuts = listening.randomized_cuts + listening.forced_cuts
+    assert cuts > 10
+    assert listening.signals / 8 == pytest.approx(cuts, rel=0.15)
 
 
 def test_a_receiver_that_dies_is_dropped_and_holds_nobody_up() -> None:
