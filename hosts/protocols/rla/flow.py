@@ -338,10 +338,11 @@ class Flow:
         self._check_at = now + CHECK_S if outstanding else None
         if not outstanding:
             return effects
+        if self.options.rules == "tcp":
+            self.window.listens_to_others()  # with shorter round trips than before: no signal may say so
         if self._asks:
             self.window.late(usual_silence_s(self.branches.values(), self._inflight))
-        waits = []
-        silent = []
+        waits, silent = [], []
         patience = merged_timeout_s(self.branches.values())
         for branch in self.branches.values():
             if branch.cumulative >= self.end:
@@ -385,9 +386,8 @@ class Flow:
 
     @property
     def _asks(self) -> bool:
-        """Whether a timeout of one receiver, of what others have, is a question first: acknowledgments are lost, too,
-        with many receivers more of them than data (ours; the paper takes each timeout for a loss).
-        """
+        """Whether one receiver's timeout, of what others have, is a question first: acknowledgments are lost, too, of
+        many receivers more than data (ours; the paper takes each for a loss)."""
         return self.options.rules == "tcp" and not self.window.is_helped
 
     def _is_silent(self, branch: Branch, lacking: int, now: float) -> bool:

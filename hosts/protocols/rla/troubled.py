@@ -5,6 +5,9 @@ the smallest such mean of all. The mean is exponentially weighted; the time sinc
 it is longer, so that a receiver whose trouble is over ceases to count.
 """
 
+ALONE = 4
+"""Who has signalled so often since anybody else did is alone in trouble (ours): of n alike one is so with probability
+n^-3, and means over many signals would show it late."""
 LEAST_INTERVAL_S = 1e-6
 """Between signals that come at one moment: what times on the wire are told in."""
 
@@ -27,6 +30,8 @@ class TroubledReceivers:
         self._records: dict[int, _Record] = {}
         self.count = 0
         """num_trouble_rcvr, as of the last signal."""
+        self._latest = -1  # who signalled last, and how often since anybody else did
+        self._in_a_row = 0
         self.alike = 0.0
         """As many receivers that signal equally often would be heard of as often, each by itself (ours): `count` when
         all do, about 1 when one signals much more often than all others. As of the last signal."""
@@ -50,7 +55,10 @@ class TroubledReceivers:
         intervals = (self._interval(other, now) for other in self._records.values() if other.signals)
         rates = [1 / max(interval, LEAST_INTERVAL_S) for interval in intervals if interval <= limit]
         self.count = len(rates)
-        self.alike = sum(rates) ** 2 / sum(rate * rate for rate in rates)
+        self._in_a_row = self._in_a_row + 1 if receiver == self._latest else 1
+        self._latest = receiver
+        is_alone = self._in_a_row >= ALONE
+        self.alike = 1.0 if is_alone else sum(rates) ** 2 / sum(rate * rate for rate in rates)
         return self._interval(record, now) <= limit
 
     def is_one(self, receiver: int, now: float) -> bool:

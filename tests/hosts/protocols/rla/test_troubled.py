@@ -68,7 +68,22 @@ def test_who_signals_much_more_often_than_the_others_is_as_alone() -> None:
         for number in range(9):
             troubled.signal(number, step + number / 100)
     assert troubled.alike == pytest.approx(9, abs=0.1)
-    for step in range(20, 30):
+    for step in range(20, 220):
         troubled.signal(0, step * 1.0)
+        troubled.signal(1 + step % 8, step + 0.5)
+    assert troubled.count == 9
+    assert troubled.alike == pytest.approx((1 + 8 / 8) ** 2 / (1 + 8 / 8**2), rel=0.1)
+
+
+def test_who_has_signalled_several_times_since_anybody_else_did_is_alone() -> None:
+    """Means over many signals would show it after many: they are as before."""
+    troubled = receivers(9)
+    for step in range(1, 20):
+        for number in range(9):
+            troubled.signal(number, step + number / 100)
+    for step in range(20, 23):
+        troubled.signal(8, step * 1.0)
     assert troubled.count == 9, "their last signals are not long ago"
-    assert troubled.alike < 4
+    assert troubled.alike == 1
+    troubled.signal(0, 23.0)
+    assert troubled.alike > 3

@@ -110,6 +110,18 @@ def test_who_comes_to_have_a_slow_link_is_heard_though_others_were_troubled_befo
     assert world.receivers[5].rate_bps(30, 50) > 0.85 * 300e3
 
 
+def test_a_path_that_has_become_shorter_is_used_before_a_signal_says_so() -> None:
+    """Of many receivers' answers few let packets go, which leave in the longest round trip: kept from when one had a
+    long queue, that was slow enough for nobody to lose anything, and so lasted."""
+    world = World(12, size=None, rate_bps=1.5e6, limit_packets=60, delays_s=(0.05,))
+    far = world.links[0][0]
+    far.rate_bps, far.limit_packets = 200e3, 20
+    world.network.run(15)
+    far.rate_bps, far.limit_packets = 1e9, 1000
+    world.network.run(25)
+    assert world.receivers[1].rate_bps(20, 25) > 0.85 * 1.5e6
+
+
 def test_what_all_lose_in_a_common_queue_cuts_once() -> None:
     """Who has told of packets that are kept no longer has not told of the lost one: taken for spared, one event of
     three did not cut."""
