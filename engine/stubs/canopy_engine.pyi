@@ -432,6 +432,30 @@ class RaptorqDecoder:
         """The block, once; None: it takes more symbols. Takes time in proportion to the block: some 10 ms a
         megabyte, without the interpreter."""
 
+class BlockSymbols:
+    """Symbols of a block, `symbol` bytes each, by their numbers (hosts/protocols/webrc/flute/decoding.py). ValueError:
+    no bytes."""
+
+    def __init__(self, symbol: int) -> None: ...
+    def __len__(self) -> int: ...
+    def __contains__(self, identifier: int) -> bool: ...
+    def add(self, identifier: int, symbol: bytes) -> bool:
+        """Take one, filled up with zeros; whether it was not there."""
+    def add_run(self, identifiers: Sequence[int], mask: int, data: bytes, size: int) -> int:
+        """Take those that end datagrams of `size` bytes, of whose numbers `mask` counts; how many are new. ValueError:
+        a datagram is shorter than a symbol."""
+    def items(self) -> list[tuple[int, bytes]]:
+        """All, in the order in which they came."""
+    def records(self) -> bytes:
+        """All, as a receiver keeps them (hosts/protocols/webrc/flute/store.py)."""
+    def add_records(self, records: bytes) -> int:
+        """Take records up to the first that is not good; how many are. What is there already stays."""
+    def joined(self, length: int) -> bytes | None:
+        """The first `length` bytes of the source symbols; None: one is missing."""
+    def solve(self, length: int, sub_blocks: int, alignment: int) -> bytes | None:
+        """The block of so many bytes by RaptorQ, without the interpreter; None: it takes more symbols. `RaptorqDecoder`
+        has the rest, ValueError too."""
+
 class SlotOrder:
     """What each of a WEBRC slot's ticks sends, the earliest deadline first (hosts/protocols/webrc/schedule.py)."""
 

@@ -168,13 +168,12 @@ class ReceptionControl:
         if measured - before > self._rules.longest_wait():
             self._end_startup(waves.p * self.rates.trr, "mrtt", arrived_at)
 
-    def came(self, channel: int, slot_index: int, psn: int, arrived_at: float) -> None:
-        """A packet of a channel that is joined, which tells when it was sent: for today's rules."""
+    def came(self, channel: int, slot_index: int, psn: int, at: float, count: int = 1, first_at: float = 0.0) -> None:
+        """So many packets of a channel that is joined, which tell when they were sent: for today's rules."""
         if not self._rules.takes_back or self.joining is not None:
             return
-        t = self.waves.t
-        place = -1 if channel == t else (channel - slot_index) % t
-        self.turns.packet(place, self.rates.waves_joined, psn, arrived_at)
+        place = -1 if channel == self.waves.t else (channel - slot_index) % self.waves.t
+        self.turns.packets(place, self.rates.waves_joined, psn, count, first_at if count > 1 else at, at)
 
     def slot_changed(self, over: int) -> None:
         """A new time slot; `over` is the wave that has become quiescent."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from hosts.endpoint import Deliver, DeliverDatagram, Effect
 from hosts.protocol import Session
+from hosts.protocols.webrc.flute.decoding import SymbolRun
 from hosts.protocols.webrc.flute.received import Choice, Received
 from hosts.protocols.webrc.flute.reception import Reception
 from hosts.protocols.webrc.options import WebrcOptions
@@ -63,10 +64,10 @@ class Delivery:
         # No packet says when it was sent: the sender's clock is the packet's number at the session's rate.
         return [DeliverDatagram(seq, seq * self._payload, packet.symbol, seq / self._rate, arrived_at)]
 
-    def take_run(self, packet: Alc, ids: Sequence[int], symbols: Sequence[bytes], now: float) -> list[Effect]:
+    def take_run(self, packet: Alc, run: SymbolRun, now: float) -> list[Effect]:
         """Packets with these FEC Payload IDs and symbols, like this one otherwise, of a session with files. FileError
         as above."""
-        files = self.download.add_run(packet, ids, symbols, now)
+        files = self.download.add_run(packet, run, now)
         return self._files_whole(files) if files else []
 
     def _object(self, packet: Alc, now: float) -> list[Effect]:

@@ -181,6 +181,20 @@ def encode_head(
     return whole.pack(flags, 3 + cci_words, encoding, slot_index, channel, psn, session, toi, payload_id)
 
 
+def read_plain(data: bytes, size: int, *, is_long: bool) -> Alc | None:
+    """The first packet, of `size` bytes, where it has this format, no extensions and closes nothing, as nearly all are;
+    None: it is another one. As `parse` has it, in a third of the time."""
+    whole, cci_words = (_LONG_DATA, 2) if is_long else (_SHORT_DATA, 1)
+    if not whole.size < size <= len(data):
+        return None
+    flags, words, encoding, slot_index, channel, psn, session, toi, payload_id = whole.unpack_from(data)
+    if flags != LCT_VERSION << 12 | (cci_words - 1) << 10 | _S | _O or words != 3 + cci_words:
+        return None
+    if not (slot_index | channel | psn):  # without congestion control
+        return None
+    return Alc(session, slot_index, channel, psn, is_long, toi, encoding, payload_id, data[whole.size : size])
+
+
 def _fdt_extensions(packet: Alc) -> bytes:
     assert packet.fdt_instance is not None
     found = (EXT_FDT << 24 | packet.flute_version << 20 | packet.fdt_instance).to_bytes(4, "big")

@@ -97,9 +97,36 @@ class Turns:
         """A new time slot: all waves are one place lower."""
         self._slots += 1
 
-    def concerns(self, place: int, joined: int) -> bool:
-        """Whether `packet` makes anything of one like that."""
-        return self._since is not None or joined - 1 - place in (0, *_COMPARED)
+    def packets(self, place: int, joined: int, psn: int, count: int, since: float, until: float) -> None:
+        """As `packet` each of so many that follow each other, of which the first one came at one time and the last one
+        at another, evenly. Of those that change nothing the last ones are enough."""
+        below = joined - 1 - place
+        if self._since is None and below not in (0, *_COMPARED):
+            return
+        if count == 1:
+            self.packet(place, joined, psn, until)
+            return
+        gap, begin = (until - since) / (count - 1), 0
+        if self._since is None and below:
+            begin = max(0, count - LATEST)
+        elif self._since is None:
+            ends = (self._lateness(place, psn, since), self._lateness(place, psn + count - 1, until))
+            if all(late <= LATE_GAPS * gap_s for late, gap_s in ends):
+                begin = count - 1
+        for number in range(begin, count):
+            self.packet(place, joined, psn + number, since + number * gap)
+
+    def _lateness(self, place: int, psn: int, at: float) -> tuple[float, float]:
+        """How much later than the others a packet of the fastest wave is, and its distance to the next one."""
+        late, gap = self._lag(place, self._waves.psns - psn, at)
+        return late - max(self._others_late, default=math.inf), gap
+
+    def _lag(self, place: int, left: int, at: float) -> tuple[float, float]:
+        """Of a packet after which the wave has so many, from when it was due, and the distance to the next one."""
+        waves = self._waves
+        rate = waves.rate_before_end(left)
+        until_end = waves.slot_s * math.log(rate / waves.base_rate) / self._fall
+        return at - (self._slots + place + 1) * waves.slot_s + until_end, 1 / rate
 
     def packet(self, place: int, joined: int, psn: int, at: float) -> None:
         """One has come, of the wave in this place from the lowest of those joined; the base channel's is negative."""
@@ -111,15 +138,12 @@ class Turns:
         left = self._waves.psns - psn
         if place < 0 or left > self._regular or not (below == 0 or below in _COMPARED):
             return
-        rate = self._waves.rate_before_end(left)
-        slot_s = self._waves.slot_s
-        until_end = slot_s * math.log(rate / self._waves.base_rate) / self._fall
-        late = at - (self._slots + place + 1) * slot_s + until_end
+        late, gap = self._lag(place, left, at)
         if below:
             self._others_late.append(late)
             return
         self._late = late - max(self._others_late, default=math.inf)
-        if self._late <= LATE_GAPS / rate or at < max(self.drained_at, self._shared_until):
+        if self._late <= LATE_GAPS * gap or at < max(self.drained_at, self._shared_until):
             self.begin()
         elif self._since is None:
             self._since = at

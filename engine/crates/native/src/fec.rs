@@ -9,12 +9,12 @@ use raptorq::{EncodingPacket, ObjectTransmissionInformation, PayloadId, SourceBl
 /// RFC 6330, 5.1.2: source symbols of a block.
 const MOST_SYMBOLS: usize = 56_403;
 /// RFC 6330, 3.2: an encoding symbol's identifier has 24 bits.
-const MOST_ID: u32 = (1 << 24) - 1;
+pub const MOST_ID: u32 = (1 << 24) - 1;
 /// Each symbol is a multiple of this, unless it is said otherwise; with one sub-block it changes nothing else.
 const ALIGNMENT: u8 = 8;
 
 /// `sub_blocks`: N; `alignment`: Al, bytes (RFC 6330, 3.3.3).
-fn config(length: usize, symbol: u16, sub_blocks: u16, alignment: u8) -> PyResult<ObjectTransmissionInformation> {
+pub fn config(length: usize, symbol: u16, sub_blocks: u16, alignment: u8) -> PyResult<ObjectTransmissionInformation> {
     if symbol == 0 || alignment == 0 || !symbol.is_multiple_of(u16::from(alignment)) {
         return Err(PyValueError::new_err(format!("a symbol of {symbol} bytes")));
     }

@@ -13,6 +13,7 @@ mod seal;
 mod sim;
 mod slots;
 mod switch;
+mod symbols;
 
 use pyo3::prelude::*;
 
@@ -40,6 +41,7 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(seal::verify_signature, module)?)?;
     module.add_class::<fec::RaptorqEncoder>()?;
     module.add_class::<fec::RaptorqDecoder>()?;
+    module.add_class::<symbols::BlockSymbols>()?;
     module.add_class::<slots::SlotOrder>()?;
     module.add_class::<channels::ChannelPackets>()?;
     module.add_function(wrap_pyfunction!(load::bench, module)?)?;

@@ -1,10 +1,10 @@
 """One source block in any of the three schemes: its encoding symbols, and the block from those that have come."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from canopy_engine import RaptorqDecoder, RaptorqEncoder
+from canopy_engine import BlockSymbols, RaptorqEncoder
 
 from hosts.parts.fec.block import MAX_ESI, REPAIRS_AT_ONCE
 from hosts.protocols.webrc.flute.reed_solomon import POINTS, decode, repair
@@ -116,7 +116,7 @@ def finite_symbol(data: Readable, transmission: Transmission, block: int, symbol
 
 
 def decoded_block(
-    transmission: Transmission, length: int, found: Mapping[int, bytes], points: Sequence[int] = POINTS
+    transmission: Transmission, length: int, found: BlockSymbols, points: Sequence[int] = POINTS
 ) -> bytes | None:
     """The block of so many bytes that these symbols make; None: it takes others. `points`: of the Reed-Solomon code
     that is taken for the sender's."""
@@ -125,13 +125,8 @@ def decoded_block(
     if len(found) < source:
         return None
     # With sub-blocks symbols are no pieces of the block (RFC 6330, 4.4.1.2).
-    if transmission.n == 1 and all(symbol in found for symbol in range(source)):
-        return b"".join([found[symbol] for symbol in range(source)])[:length]
+    if transmission.n == 1 and (whole := found.joined(length)) is not None:
+        return whole
     if transmission.scheme == RAPTORQ:
-        decoder = RaptorqDecoder(length, size, transmission.n, transmission.al)
-        for symbol, data in found.items():
-            whole = decoder.add(symbol, data)
-            if whole is not None:
-                return whole
-        return decoder.solve() if decoder.is_solvable else None
-    return b"".join(decode(found, source, points))[:length]
+        return found.solve(length, transmission.n, transmission.al)
+    return b"".join(decode(dict(found.items()), source, points))[:length]

@@ -4,7 +4,9 @@ symbols wait in memory, and in the room when there are too many (`spill`)."""
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
+
+from canopy_engine import BlockSymbols
 
 from hosts.protocols.webrc.flute.coding import decoded_block
 from hosts.protocols.webrc.flute.reed_solomon import RFC_POINTS
@@ -13,11 +15,29 @@ from hosts.protocols.webrc.flute.transmission import RAPTORQ, REED_SOLOMON, SYMB
 from hosts.storage import Room
 from hosts.wire.header import PacketError
 
-SYMBOL_COST: Final = 160
-"""Bytes of memory that a symbol takes beside its own (CPython's objects)."""
+SYMBOL_COST: Final = 40
+"""Bytes of memory that a symbol takes beside its own, at most (the engine's table of them)."""
 WHOLE: Final = 2**16 - 1
 """Of a block, in place of how many records of it are stored."""
 PIECE_BYTES: Final = 1 << 20
+
+
+class SymbolRun(NamedTuple):
+    """Packets that came together, with one symbol each."""
+
+    ids: Sequence[int]
+    """Their FEC Payload IDs."""
+    data: bytes
+    """Of all of them, one after the other: the symbols, each behind a head."""
+    size: int
+    """Bytes of each."""
+    symbol: int
+    """Bytes of each one's symbol."""
+
+    def one(self, number: int) -> tuple[int, bytes]:
+        """A packet's FEC Payload ID and symbol."""
+        end = (number + 1) * self.size
+        return self.ids[number], self.data[end - self.symbol : end]
 
 
 class _Block:
@@ -25,8 +45,8 @@ class _Block:
 
     __slots__ = ("found", "needed")
 
-    def __init__(self, needed: int) -> None:
-        self.found: dict[int, bytes] = {}
+    def __init__(self, needed: int, symbol: int) -> None:
+        self.found = BlockSymbols(symbol)
         self.needed = needed
         """Symbols with which it is tried next."""
 
@@ -76,8 +96,8 @@ class ObjectDecoder:
                 self._close(number)
                 self.resumed += self.transmission.source(number)
                 continue
-            count, found = store.read(number, store.slots)
-            self._stored[number] = count
+            found = BlockSymbols(self.transmission.symbol)
+            self._stored[number] = store.read(number, store.slots, found)
             self._symbols += len(found)
             self.resumed += len(found)
 
@@ -99,8 +119,12 @@ class ObjectDecoder:
         else:  # a block that no number of symbols makes whole
             self._symbols -= stored[number] + len(block.found)
             stored[number] = 0
-        self.held -= sum(len(data) + SYMBOL_COST for data in block.found.values())
+        self.held -= self._cost(block)
         return True
+
+    def _cost(self, block: _Block) -> int:
+        """Bytes of memory that its symbols take."""
+        return len(block.found) * (self.transmission.symbol + SYMBOL_COST)
 
     # --- packets
 
@@ -120,13 +144,10 @@ class ObjectDecoder:
         stored = 0 if self._stored is None else self._stored[number]
         if stored == WHOLE:
             return False
-        block = self._open.get(number)
-        if block is None:
-            block = self._open[number] = _Block(self.transmission.source(number))
+        block = self._open.get(number) or self._opened(number)
         found = block.found
         for at in range(0, len(payload), size):
-            if symbol not in found and self._is_known(number, symbol):
-                found[symbol] = payload[at : at + size].ljust(size, b"\0")
+            if self._is_known(number, symbol) and found.add(symbol, payload[at : at + size]):
                 self.held += size + SYMBOL_COST
                 self._symbols += 1
             symbol += 1
@@ -136,39 +157,43 @@ class ObjectDecoder:
             self._open.move_to_end(number)
         return not self._missing
 
-    def add_run(self, ids: Sequence[int], symbols: Sequence[bytes]) -> int:
+    def add_run(self, run: SymbolRun) -> int:
         """Take packets of one block with one whole symbol each, as `add` does, until the object is whole; how many. 0:
         they have to be taken one by one. Raises FileError."""
-        size, bits = self.transmission.symbol, self._bits
+        ids, bits, size = run.ids, self._bits, run.size
         number, mask = ids[0] >> bits, (1 << bits) - 1
         if min(ids) >> bits != number or max(ids) >> bits != number or number >= self._blocks or not self._missing:
             return 0
-        if len(symbols[0]) != size or not self._is_known(number, max(ids) & mask):
+        if run.symbol != self.transmission.symbol or not self._is_known(number, max(ids) & mask):
             return 0
-        rest = list(zip(ids, symbols, strict=True))
-        while rest and self._missing:
+        taken = 0
+        while taken < len(ids) and self._missing:
             stored = 0 if self._stored is None else self._stored[number]
             if stored == WHOLE:
-                self.packets += len(rest)
+                self.packets += len(ids) - taken
                 return len(ids)
-            block = self._open.get(number)
-            if block is None:
-                block = self._open[number] = _Block(self.transmission.source(number))
+            block = self._open.get(number) or self._opened(number)
             found = block.found
-            before = len(found)
-            enough = max(1, block.needed - stored - before)
-            for payload_id, symbol in rest[:enough]:
-                found.setdefault(payload_id & mask, symbol)
-            self.packets += min(enough, len(rest))
-            del rest[:enough]
-            new = len(found) - before
-            self.held += new * (size + SYMBOL_COST)
+            had = len(found)
+            until = taken + max(1, block.needed - stored - had)
+            if taken or until < len(ids):
+                new = found.add_run(ids[taken:until], mask, run.data[taken * size : until * size], size)
+            else:
+                new = found.add_run(ids, mask, run.data, size)
+            self.packets += min(until, len(ids)) - taken
+            taken = min(until, len(ids))
+            self.held += new * (run.symbol + SYMBOL_COST)
             self._symbols += new
-            if stored + len(found) >= block.needed:
+            if stored + had + new >= block.needed:
                 self._try(number)
             else:
                 self._open.move_to_end(number)
-        return len(ids) - len(rest)
+        return taken
+
+    def _opened(self, number: int) -> _Block:
+        """A block of which the first symbols come."""
+        found = self._open[number] = _Block(self.transmission.source(number), self.transmission.symbol)
+        return found
 
     def _may_end(self, number: int, symbol: int, payload: bytes) -> bool:
         """Whether a packet's last symbol may be shorter than the others: it is the object's last one (RFC 5445, 3.4.1;
@@ -196,11 +221,11 @@ class ObjectDecoder:
         if store is None or stored is None or stored[number] + len(block.found) < block.needed:
             return
         if stored[number]:  # what was stored may have come again since
-            _, before = store.read(number, stored[number])
-            before = {symbol: data for symbol, data in before.items() if symbol not in block.found}
-            self._symbols -= stored[number] - len(before)
-            self.held += sum(len(data) + SYMBOL_COST for data in before.values())
-            block.found.update(before)
+            self.held -= self._cost(block)
+            self._symbols -= stored[number] + len(block.found)
+            store.read(number, stored[number], block.found)
+            self._symbols += len(block.found)
+            self.held += self._cost(block)
             stored[number] = 0
         begin, end = self.transmission.block(number)
         data = decoded_block(self.transmission, end - begin, block.found)
@@ -215,12 +240,13 @@ class ObjectDecoder:
             self._sign(store)
             store.mark(number, data)
         self._symbols -= len(block.found)
-        self.held -= sum(len(symbol) + SYMBOL_COST for symbol in block.found.values())
+        self.held -= self._cost(block)
         del self._open[number]
         self._close(number)
 
     def _is_guess(self, number: int, block: _Block) -> bool:
-        return self.transmission.scheme == REED_SOLOMON and max(block.found) >= self.transmission.source(number)
+        source = self.transmission.source(number)
+        return self.transmission.scheme == REED_SOLOMON and any(symbol >= source for symbol, _ in block.found.items())
 
     def _close(self, number: int) -> None:
         assert self._stored is not None
@@ -242,8 +268,9 @@ class ObjectDecoder:
             store = self._store
             for number in range(self.transmission.blocks):
                 begin, end = self.transmission.block(number)
-                _, found = store.read(number, self.transmission.source(number))
-                other = decoded_block(self.transmission, end - begin, found, RFC_POINTS) if found else None
+                found = BlockSymbols(self.transmission.symbol)
+                store.read(number, self.transmission.source(number), found)
+                other = decoded_block(self.transmission, end - begin, found, RFC_POINTS) if len(found) else None
                 if other is not None:
                     store.room.object.write(begin, other)
             yield

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from hosts.protocols.webrc.flute.content import CENC, DamagedError, decoded, matching
-from hosts.protocols.webrc.flute.decoding import ObjectDecoder
+from hosts.protocols.webrc.flute.decoding import ObjectDecoder, SymbolRun
 from hosts.protocols.webrc.flute.fdt import INSTANCES, MOST_BYTES, FdtInstance, FileEntry, lifetime, parse_fdt
 from hosts.protocols.webrc.flute.received import EVERY_NAME, Choice, Received
 from hosts.protocols.webrc.flute.transmission import NO_CODE, Transmission
@@ -124,7 +124,7 @@ class Reception:
             self._spill(HELD_BYTES // 2)
         return self._finished(packet.toi) if decoder.is_whole else []
 
-    def add_run(self, packet: Alc, ids: Sequence[int], symbols: Sequence[bytes], now: float) -> list[Received]:
+    def add_run(self, packet: Alc, run: SymbolRun, now: float) -> list[Received]:
         """Take packets with these FEC Payload IDs and symbols, like this one otherwise, as `add` does each; those that
         cannot be used are counted. FileError as there."""
         toi = packet.toi
@@ -134,12 +134,12 @@ class Reception:
         found: list[Received] = []
         if is_open and decoder is not None and decoder.transmission.scheme == packet.encoding:
             before = decoder.held
-            taken = decoder.add_run(ids, symbols)
+            taken = decoder.add_run(run)
             self._held += decoder.held - before
             if self._held > HELD_BYTES:
                 self._spill(HELD_BYTES // 2)
             found += self._finished(toi) if decoder.is_whole else []
-        for payload_id, symbol in zip(ids[taken:], symbols[taken:], strict=True):
+        for payload_id, symbol in map(run.one, range(taken, len(run.ids))):
             try:
                 found += self.add(packet._replace(payload_id=payload_id, symbol=symbol), now)
             except PacketError as error:

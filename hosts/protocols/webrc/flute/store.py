@@ -15,6 +15,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
+from canopy_engine import BlockSymbols
+
 from hosts.protocols.webrc.flute.transmission import Transmission
 from hosts.storage import Room
 
@@ -54,28 +56,14 @@ class SymbolStore:
     def _place(self, block: int, slot: int) -> int:
         return HEAD.size + (block * self.slots + slot) * self._record
 
-    def append(self, block: int, stored: int, found: dict[int, bytes]) -> None:
+    def append(self, block: int, stored: int, found: BlockSymbols) -> None:
         """Symbols of a block that has so many records already."""
-        records = []
-        for symbol, data in found.items():
-            number = symbol.to_bytes(4, "big")
-            records += [number, zlib.crc32(data, zlib.crc32(number)).to_bytes(4, "big"), data]
-        self.room.symbols.write(self._place(block, stored), b"".join(records))
+        self.room.symbols.write(self._place(block, stored), found.records())
 
-    def read(self, block: int, most: int) -> tuple[int, dict[int, bytes]]:
-        """How many of the first `most` records of a block are good, up to the first that is not; and their symbols."""
-        found: dict[int, bytes] = {}
-        size = self._record
-        data = self.room.symbols.read(self._place(block, 0), most * size)
-        count = 0
-        for at in range(0, len(data) - size + 1, size):
-            symbol, check = RECORD.unpack_from(data, at)
-            payload = data[at + RECORD.size : at + size]
-            if symbol == WHOLE or check != zlib.crc32(payload, zlib.crc32(data[at : at + 4])):
-                break
-            count += 1
-            found[symbol] = payload
-        return count, found
+    def read(self, block: int, most: int, found: BlockSymbols) -> int:
+        """How many of the first `most` records of a block are good, up to the first that is not; their symbols go to
+        `found`."""
+        return found.add_records(self.room.symbols.read(self._place(block, 0), most * self._record))
 
     def mark(self, block: int, data: bytes) -> None:
         """A block is whole, and has been written."""

@@ -25,6 +25,7 @@ from hosts.protocols.webrc.packets import (
     header_bytes,
     parse,
     payload_bytes,
+    read_plain,
 )
 from hosts.wire.header import PacketError
 
@@ -101,6 +102,21 @@ def test_packets_without_extensions_are_made_alike_both_ways(packet: Alc) -> Non
 @given(st.one_of(SHORT, LONG))
 def test_what_is_sent_is_read(packet: Alc) -> None:
     assert parse(encode(packet)) == packet
+
+
+@given(st.one_of(SHORT, LONG))
+def test_packets_without_extensions_are_read_alike_both_ways(packet: Alc) -> None:
+    data = encode(packet)
+    is_plain = bool(packet.symbol) and not packet.closes
+    for is_long in (False, True):
+        found = read_plain(data + b"behind it", len(data), is_long=is_long)
+        assert found == (packet if is_plain and is_long == packet.is_long else None)
+    assert read_plain(data, len(data) + 1, is_long=packet.is_long) is None
+
+
+@pytest.mark.parametrize("packet", [FDT, DATA._replace(slot_index=0, channel=0, psn=0)])
+def test_what_is_not_as_usual_is_read_by_the_long_way(packet: Alc) -> None:
+    assert read_plain(encode(packet), len(encode(packet)), is_long=False) is None
 
 
 def test_the_fdt_and_the_end_of_the_session_are_read() -> None:

@@ -52,6 +52,24 @@ def test_what_the_fastest_wave_has_is_a_turn_and_the_rest_of_the_link_is_others(
     assert rate == turns.limit(1.0) == pytest.approx(link / (flows + 1), rel=0.1)
 
 
+@pytest.mark.parametrize("link", [0.9 * ALL, BUSY, 2 * ALL])
+def test_what_came_together_counts_as_one_by_one(link: float) -> None:
+    """Packets of one wave come in runs of up to 40, over their turn or not."""
+    apart, together = Turns(WAVES, EPOCH), Turns(WAVES, EPOCH)
+    receive(apart, link, flows=1, seconds=0.2)
+    receive(together, link, flows=1, seconds=0.2)
+    fastest = WAVES.psns - int(FASTEST * WAVES.slot_s * 2)
+    for run in range(40):
+        below, count, at = (0, 2, 3)[run % 3], 1 + run % 40, 0.2 + run * 0.02
+        psn, until = fastest + 40 * run, at + (count > 1) * (0.01 if run % 4 else 0.001)
+        gap = (until - at) / max(1, count - 1)
+        for number in range(count):
+            apart.packet(JOINED - 1 - below, JOINED, psn + number, at + number * gap)
+        together.packets(JOINED - 1 - below, JOINED, psn, count, at, until)
+        assert vars(together) == vars(apart)
+    assert apart.look(1.0) == together.look(1.0)
+
+
 def test_a_queue_that_all_channels_share_has_no_turns() -> None:
     """Here one that grows."""
     turns = Turns(WAVES, EPOCH)
