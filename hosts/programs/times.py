@@ -100,14 +100,20 @@ def parse_rule(text: str, now: float, default: Rule) -> Rule:
 
 
 def _priority(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is no number") from None
     if not 1 / MOST_PRIORITY <= value <= MOST_PRIORITY:
         raise ValueError(f"{text} is not within {1 / MOST_PRIORITY:g} and {MOST_PRIORITY:g}")
     return value
 
 
 def _turns(text: str) -> int:
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is no whole number") from None
     if value < 1:
         raise ValueError(f"{text} is less than 1")
     return value

@@ -1,5 +1,7 @@
 //! RaptorQ (RFC 6330) for the hosts: one source block, and its symbols as they are asked for. What is sent has one
-//! sub-block; what others send may have more. Other Python threads run while symbols are made.
+//! sub-block; what others send may have more. Other Python threads run while a block is made ready, or solved; not while
+//! a few symbols are made: a thread of less priority that takes the interpreter then has the processor, too, until the
+//! kernel's next tick.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -59,7 +61,7 @@ impl RaptorqEncoder {
         if after.is_none_or(|after| after > MOST_ID + 1) {
             return Err(PyValueError::new_err("no such repair symbols"));
         }
-        let packets = py.detach(|| self.encoder.repair_packets(first, count));
+        let packets = self.encoder.repair_packets(first, count);
         PyList::new(py, packets.iter().map(|packet| PyBytes::new(py, packet.data())))
     }
 }
