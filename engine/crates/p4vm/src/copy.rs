@@ -14,6 +14,8 @@ pub(crate) struct Flight {
     pub state: PacketState,
     /// Resubmissions, recirculations and egress clones so far.
     pub passes: u32,
+    /// Different for each packet that has several copies; 0: none.
+    pub serial: u64,
 }
 
 /// A packet's only copy has its flight for itself, which saves counting holders, a locked instruction each time.

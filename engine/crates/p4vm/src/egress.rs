@@ -62,12 +62,18 @@ impl Switch {
         let program = self.lend();
         let poison = self.poison();
         let PacketCopy { mut flight, port, instance, instance_type, .. } = copy;
+        let (Work { phv, copied, .. }, live) = (&mut self.work, &program.live);
         match flight.get_mut() {
-            Some(inner) => std::mem::swap(&mut inner.phv, &mut self.work.phv),
-            None if self.trace.is_some() => self.work.phv.clone_from(&flight.phv),
+            Some(inner) => {
+                copied.settle(phv, &live.groups);
+                std::mem::swap(&mut inner.phv, phv);
+            }
+            None if self.trace.is_some() => {
+                copied.settle(phv, &live.groups);
+                phv.clone_from(&flight.phv);
+            }
             None => {
-                let (phv, live) = (&mut self.work.phv, &program.live);
-                phv::restore(phv, &flight.phv, &live.groups, &live.groups.egress);
+                phv::copy_of(phv, &flight.phv, flight.serial, &live.groups, copied);
                 if cfg!(debug_assertions) {
                     phv::poison(phv, &flight.phv, &live.groups, &live.egress, poison);
                 }
@@ -114,7 +120,7 @@ impl Switch {
 
     fn set_egress_metadata(&mut self, program: &Program, leaving: &Leaving<'_>, queue: &QueueMeta) {
         let &Leaving { port, instance, instance_type, state: PacketState { length, .. }, .. } = leaving;
-        let meta = &program.intrinsics;
+        let meta = self.told(program);
         let phv = &mut self.work.phv;
         phv::set_field(phv, meta.egress_rid, u64::from(instance));
         phv::set_field(phv, meta.instance_type, instance_type as u64);
@@ -220,6 +226,7 @@ impl Switch {
         let instance = InstanceType::EgressClone;
         let mut copy = self.pool.shared();
         if let Some(inner) = Arc::get_mut(&mut copy) {
+            self.work.copied.settle(&mut self.work.phv, &program.live.groups);
             inner.phv.clone_from(&self.work.phv);
             phv::reset_metadata(program, &mut inner.phv);
             keep_fields(program, fields, &mut inner.phv, &self.work.phv);

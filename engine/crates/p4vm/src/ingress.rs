@@ -6,7 +6,7 @@ use crate::copy::{Buffer, Flight};
 use crate::egress::{Leaving, Left, Through};
 use crate::ir::Field;
 use crate::machine::{Machine, PacketState, DROP_PORT};
-use crate::native::Native;
+use crate::native::{prefetch, Native};
 use crate::parser::{self, ValueSetState};
 use crate::phv;
 use crate::pipeline::{self, Tables};
@@ -141,7 +141,7 @@ impl Switch {
         packet: &'p [u8],
         copies: &mut Vec<PacketCopy>,
     ) -> Option<Arrived<'p>> {
-        let meta = &program.intrinsics;
+        let meta = self.told(program);
         phv::set_field(&mut self.work.phv, meta.ingress_port, u64::from(port));
         phv::set_field(&mut self.work.phv, meta.ingress_timestamp, self.now_ns / 1000);
         let traced = self.trace_packet(port, packet.len());
@@ -150,11 +150,12 @@ impl Switch {
 
     fn blank(&mut self, program: &Program) {
         let poison = self.poison();
+        let (Work { phv, copied, .. }, live) = (&mut self.work, &program.live);
+        copied.settle(phv, &live.groups);
         match self.trace {
             // It shows what was there before.
-            Some(_) => self.work.phv.clone_from(&program.blank),
+            Some(_) => phv.clone_from(&program.blank),
             None => {
-                let (phv, live) = (&mut self.work.phv, &program.live);
                 phv::restore(phv, &program.blank, &live.groups, &live.groups.start);
                 if cfg!(debug_assertions) {
                     phv::poison(phv, &program.blank, &live.groups, &live.start, poison);
@@ -173,7 +174,7 @@ impl Switch {
         (mut passes, traced): (u32, u64),
         copies: &mut Vec<PacketCopy>,
     ) -> Option<Arrived<'p>> {
-        let meta = &program.intrinsics;
+        let meta = self.told(program);
         loop {
             let length = packet.len() as u32;
             phv::set_field(&mut self.work.phv, meta.packet_length, u64::from(length));
@@ -206,7 +207,8 @@ impl Switch {
 
     /// A blank header vector with the fields of a list kept from the pass before.
     pub(crate) fn next_pass(&mut self, program: &Program, fields: u32) {
-        let Work { phv, other, .. } = &mut self.work;
+        let Work { phv, other, copied, .. } = &mut self.work;
+        copied.settle(phv, &program.live.groups);
         std::mem::swap(phv, other);
         self.blank(program);
         let Work { phv, other, .. } = &mut self.work;
@@ -371,6 +373,8 @@ fn ingress_pass<'a, O: Observer>(
         phv::mark_all(m.phv, &program.live.groups);
         parser::parse(m, packet, value_sets, tables.key, observer)
     });
+    // It comes while checksums are verified.
+    tables.flows.expect(m.phv).into_iter().for_each(prefetch);
     m.payload = packet.get(parsed.consumed..).unwrap_or_default();
     phv::set_field(m.phv, meta.parser_error, u64::from(parsed.error));
     stats.parser_errors += u64::from(parsed.error != program.errors.no_error);

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::ir::{Field, Groups, Header, Program, Whole, BLOCK, MARKS};
+use crate::ir::{Field, Groups, Header, Marks, Program, Whole, BLOCK, MARKS};
 use crate::value::{mask64, words_for};
 
 /// The words of a field's value, without a varbit's length.
@@ -169,8 +169,52 @@ fn shift(program: &Program, phv: &mut [u64], to: Option<&Vec<u32>>, from: Option
     }
 }
 
+/// Whose copy a vector is, but for what it has marks of since.
+#[derive(Debug, Default)]
+pub(crate) struct Copied {
+    /// The flight's; 0: it is no copy, and its marks say what is not blank.
+    serial: u64,
+    /// What is not blank beside that.
+    marks: Marks,
+}
+
+impl Copied {
+    /// The vector's marks say what is not blank from now on.
+    #[inline]
+    pub(crate) fn settle(&mut self, phv: &mut [u64], groups: &Groups) {
+        if std::mem::take(&mut self.serial) != 0 {
+            let marks = groups.marks.and_then(|marks| phv.get_mut(marks..)).unwrap_or_default();
+            marks.iter_mut().zip(self.marks).for_each(|(of, also)| *of |= also);
+        }
+    }
+}
+
+/// Make of a vector a copy of a flight's. Replicas of one packet come one after the other: of what is that flight's copy
+/// already, only what has been written to since is copied anew.
+#[inline]
+pub(crate) fn copy_of(phv: &mut Vec<u64>, from: &Vec<u64>, serial: u64, groups: &Groups, copied: &mut Copied) {
+    let marks = groups.marks.filter(|_| !groups.runs.is_empty() && phv.len() == from.len());
+    let Some(marks) = marks else { return restore(phv, from, groups, &groups.egress) };
+    let is_copy = serial != 0 && copied.serial == serial;
+    if !is_copy {
+        copied.settle(phv, groups);
+        copied.marks = std::array::from_fn(|half| from.get(marks + half).copied().unwrap_or(u64::MAX));
+        copied.serial = serial;
+    }
+    let Some(Ok(written)) = phv.get(marks..).map(Marks::try_from) else { return };
+    copied.marks.iter_mut().zip(written).for_each(|(of, written)| *of |= written);
+    if is_copy && written.iter().map(|half| half.count_ones()).sum::<u32>() <= MANY {
+        groups.always.iter().for_each(|words| copy_blocks(phv, from, words));
+        copy_groups(phv, from, groups, written);
+    } else {
+        copy_all(phv, from, &groups.egress);
+    }
+    let left = if serial == 0 { copied.marks } else { Marks::default() };
+    phv.get_mut(marks..).unwrap_or_default().copy_from_slice(&left);
+}
+
 /// Make of a vector another one, or as much of it as anybody may read before it is written: what neither has marks of is
-/// blank in both. `whole`: all of that, for copies, and for when many have marks.
+/// blank in both. `whole`: all of that, for when many have marks.
 #[inline]
 pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, groups: &Groups, whole: &Whole) {
     let Some(marks) = groups.marks.filter(|_| phv.len() == from.len()) else { return phv.clone_from(from) };
@@ -179,17 +223,21 @@ pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, groups: &Groups, whol
     }
     let (Some(old), Some(others)) = (phv.get_mut(marks..), from.get(marks..)) else { return };
     let marked: u32 = old.iter().zip(others).map(|(old, others)| (old | others).count_ones()).sum();
-    if marked > MANY || whole.is_copied {
-        for (of, others) in old.iter_mut().zip(others) {
-            *of = others | if whole.is_copied { *of } else { 0 };
-        }
+    let both = std::array::from_fn(|half| {
+        old.get(half).copied().unwrap_or(u64::MAX) | others.get(half).copied().unwrap_or(u64::MAX)
+    });
+    old.copy_from_slice(others);
+    if marked > MANY {
         return copy_all(phv, from, whole);
     }
     groups.always.iter().for_each(|words| copy_blocks(phv, from, words));
-    for half in 0..MARKS {
-        let (Some(of), Some(&others)) = (phv.get_mut(marks + half), from.get(marks + half)) else { return };
-        let mut left = *of | others;
-        *of = others;
+    copy_groups(phv, from, groups, both);
+}
+
+/// Copy the groups with marks.
+#[inline]
+fn copy_groups(phv: &mut [u64], from: &[u64], groups: &Groups, marks: Marks) {
+    for (half, mut left) in marks.into_iter().enumerate() {
         while left != 0 {
             let group = half * 64 + left.trailing_zeros() as usize;
             left &= left - 1;
@@ -258,5 +306,39 @@ pub(crate) fn copy_field(to: &mut [u64], from: &[u64], field: &Field) {
 pub(crate) fn reset_metadata(program: &Program, phv: &mut [u64]) {
     for header in program.headers.iter().filter(|h| h.metadata) {
         clear(header, phv);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_begin_alike_whatever_the_one_before_has_written() {
+        let program = crate::load::from_json(include_str!("../../../../p4src/canopy.json")).unwrap();
+        let (live, marks) = (&program.live, program.live.groups.marks.unwrap());
+        let groups = &live.groups;
+        let write = |phv: &mut Vec<u64>, group: usize, value: u64| {
+            phv[groups.runs[group].clone()].fill(value);
+            phv[marks + group / 64] |= 1 << (group % 64);
+        };
+        let same = |a: &[u64], b: &[u64], words: &[Range<usize>]| {
+            words.iter().cloned().all(|words| a[words.clone()] == b[words])
+        };
+        let (mut phv, mut copied) = (program.blank.clone(), Copied::default());
+        for serial in [1, 1, 1, 0, 2, 2] {
+            let mut flight = program.blank.clone();
+            (0..5).for_each(|group| write(&mut flight, 7 * group, serial + 1));
+            // Few groups, then more than are looked for.
+            for written in [2, 40] {
+                copy_of(&mut phv, &flight, serial, groups, &mut copied);
+                assert!(same(&phv, &flight, &live.egress), "a copy of {serial}, before {written} groups");
+                (0..written).for_each(|group| write(&mut phv, 2 * group + 1, 99));
+                groups.always.iter().for_each(|words| phv[words.clone()].fill(98));
+            }
+        }
+        copied.settle(&mut phv, groups);
+        restore(&mut phv, &program.blank, groups, &groups.start);
+        assert!(same(&phv, &program.blank, &live.start), "a blank one behind copies");
     }
 }

@@ -1,5 +1,6 @@
 //! Copies of a packet for the members of a group or session.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use crate::copy::{Buffer, Flight};
@@ -8,6 +9,9 @@ use crate::ir::Program;
 use crate::machine::PacketState;
 use crate::phv;
 use crate::{InstanceType, PacketCopy, Replica, Switch};
+
+/// The next packet with several copies, of any switch: switches may share buffers.
+static SERIAL: AtomicU64 = AtomicU64::new(1);
 
 /// Where replicas come from.
 #[derive(Clone, Copy)]
@@ -21,7 +25,7 @@ impl Switch {
     pub(crate) fn replicate(
         &mut self,
         program: &Program,
-        flight: Arc<Flight>,
+        mut flight: Arc<Flight>,
         group: Group,
         count: usize,
         instance_type: InstanceType,
@@ -30,6 +34,9 @@ impl Switch {
     ) {
         let len = packet_len(program, &flight.phv, &flight.payload, &flight.state);
         let priority = class.unwrap_or_else(|| phv::get_field(&flight.phv, program.intrinsics.priority) as u32);
+        if let Some(inner) = Arc::get_mut(&mut flight) {
+            inner.serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        }
         self.stats.replicas += count.saturating_sub(1) as u64;
         for i in 0..count {
             let replica = match group {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use crate::copy::Pool;
 use crate::events::{DigestLimits, Events};
+use crate::ir::Intrinsics;
 use crate::machine::Externs;
 use crate::native::Native;
 use crate::parser::ValueSetState;
+use crate::phv::Copied;
 use crate::pre::Pre;
 use crate::stats::Stats;
 use crate::table::profile::ProfileState;
@@ -59,6 +61,8 @@ pub struct Work {
     /// Whose header vectors these are.
     program: Option<Arc<Program>>,
     pub(crate) phv: Vec<u64>,
+    /// What is in it.
+    pub(crate) copied: Copied,
     /// The header vector of the pass before, for field lists; that of an ingress clone.
     pub(crate) other: Vec<u64>,
     pub(crate) key: Vec<u64>,
@@ -148,6 +152,16 @@ impl Switch {
         }
     }
 
+    /// The metadata that the machine has to write: a trace shows all of it.
+    #[inline]
+    pub(crate) fn told<'p>(&self, program: &'p Program) -> &'p Intrinsics {
+        if self.trace.is_some() {
+            &program.intrinsics
+        } else {
+            &program.live.told
+        }
+    }
+
     fn compile(&mut self) {
         self.warming = false;
         self.native = self.program.native().is_ok();
@@ -209,9 +223,17 @@ impl Switch {
     /// Ingress and egress of a packet and of all its copies with empty queues. Packets are appended to `out`.
     pub fn process(&mut self, now_ns: u64, port: u16, packet: &[u8], out: &mut Outputs) {
         let mut copies = std::mem::take(&mut self.work.copies);
-        let mut more = std::mem::take(&mut self.work.more);
         copies.clear();
         self.ingress_and_egress(now_ns, port, packet, out, &mut copies);
+        if !copies.is_empty() {
+            self.drain(now_ns, &mut copies, out);
+        }
+        std::mem::swap(&mut self.work.copies, &mut copies);
+    }
+
+    /// Egress of copies, and of those that it makes.
+    fn drain(&mut self, now_ns: u64, copies: &mut Vec<PacketCopy>, out: &mut Outputs) {
+        let mut more = std::mem::take(&mut self.work.more);
         let queue = QueueMeta { enq_timestamp_us: self.now_ns / 1000, ..QueueMeta::default() };
         let (mut rounds, mut done) = (0, 0);
         while !copies.is_empty() {
@@ -221,7 +243,7 @@ impl Switch {
                     out.seal(port);
                 }
             }
-            std::mem::swap(&mut copies, &mut more);
+            std::mem::swap(copies, &mut more);
             rounds += 1;
             // Copies that make several copies grow beyond what a number of rounds bounds.
             if rounds > self.options.max_passes || done > MAX_COPIES {
@@ -229,7 +251,6 @@ impl Switch {
                 copies.clear();
             }
         }
-        self.work.copies = copies;
         self.work.more = more;
     }
 }

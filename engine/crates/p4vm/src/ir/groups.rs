@@ -35,6 +35,4 @@ pub(crate) struct Groups {
 #[derive(Debug, Default)]
 pub(crate) struct Whole {
     pub words: Vec<Range<usize>>,
-    /// To egress, where that is quicker; what has marks beyond these words keeps them.
-    pub is_copied: bool,
 }

@@ -27,7 +27,7 @@ pub(crate) use parser::*;
 pub(crate) use sources::Sources;
 
 /// The metadata that the machine itself reads and writes; None where the program does not have it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Intrinsics {
     pub ingress_port: Option<Field>,
     pub egress_spec: Option<Field>,
@@ -50,25 +50,42 @@ pub(crate) struct Intrinsics {
 
 impl Intrinsics {
     pub(crate) fn all(&self) -> [Option<Field>; 17] {
+        self.clone().each().map(|field| *field)
+    }
+
+    fn each(&mut self) -> [&mut Option<Field>; 17] {
         [
-            self.ingress_port,
-            self.egress_spec,
-            self.egress_port,
-            self.instance_type,
-            self.packet_length,
-            self.parser_error,
-            self.checksum_error,
-            self.ingress_timestamp,
-            self.egress_timestamp,
-            self.mcast_grp,
-            self.egress_rid,
-            self.priority,
-            self.enq_timestamp,
-            self.enq_qdepth,
-            self.deq_timedelta,
-            self.deq_qdepth,
-            self.qid,
+            &mut self.ingress_port,
+            &mut self.egress_spec,
+            &mut self.egress_port,
+            &mut self.instance_type,
+            &mut self.packet_length,
+            &mut self.parser_error,
+            &mut self.checksum_error,
+            &mut self.ingress_timestamp,
+            &mut self.egress_timestamp,
+            &mut self.mcast_grp,
+            &mut self.egress_rid,
+            &mut self.priority,
+            &mut self.enq_timestamp,
+            &mut self.enq_qdepth,
+            &mut self.deq_timedelta,
+            &mut self.deq_qdepth,
+            &mut self.qid,
         ]
+    }
+
+    /// Those that the machine reads itself.
+    pub(crate) fn own(&self) -> [Option<Field>; 4] {
+        [self.egress_spec, self.mcast_grp, self.egress_rid, self.priority]
+    }
+
+    /// Those of some words.
+    pub(crate) fn only(mut self, is_meant: impl Fn(usize) -> bool) -> Self {
+        for field in self.each() {
+            *field = field.filter(|field| is_meant(field.word as usize));
+        }
+        self
     }
 }
 
@@ -81,6 +98,8 @@ pub(crate) struct Live {
     pub egress: Vec<Range<usize>>,
     /// All of those, by who writes them.
     pub groups: Groups,
+    /// What the machine writes for somebody to read.
+    pub told: Intrinsics,
 }
 
 /// What the JSON says, resolved; immutable.

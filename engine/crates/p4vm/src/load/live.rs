@@ -2,7 +2,7 @@
 //! of them blank, nor a copy take all of them along: most of a compiled program's metadata are what its actions compute
 //! with (liveness, as compilers have it: Aho, Lam, Sethi, Ullman, "Compilers", 9.2.5).
 //!
-//! Fields of metadata are followed through the controls, but for those that the machine reads and writes itself. All
+//! Fields of metadata are followed through the controls, but for those that the machine reads itself. All
 //! other words are taken as read: headers, whose fields the parser may leave alone, validities and stacks' counters.
 //! What is not understood is taken to read everything.
 
@@ -26,7 +26,10 @@ pub(crate) fn analyse(program: &Program) -> Live {
         Some(read) if search.left > 0 => ranges(program.blank.len(), |word| !tracked.has(word) || read.has(word)),
         _ => ranges(program.blank.len(), |_| true),
     };
-    Live { start: ranges(start), egress: ranges(egress), ..Live::default() }
+    let (start, egress) = (ranges(start), ranges(egress));
+    let is_read = |word: usize| start.iter().chain(&egress).any(|words| words.contains(&word));
+    let told = program.intrinsics.clone().only(is_read);
+    Live { start, egress, told, ..Live::default() }
 }
 
 /// Metadata whose reads and writes are followed.
@@ -41,7 +44,7 @@ pub(super) fn tracked(program: &Program) -> Words {
             tracked.remove_all(phv::header_words(header));
         }
     }
-    program.intrinsics.all().into_iter().flatten().for_each(|field| tracked.remove_all(phv::field_words(&field)));
+    program.intrinsics.own().into_iter().flatten().for_each(|field| tracked.remove_all(phv::field_words(&field)));
     tracked
 }
 

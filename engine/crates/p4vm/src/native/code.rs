@@ -180,6 +180,19 @@ impl Code {
     }
 }
 
+/// Asks for memory that will be read soon.
+#[inline]
+pub(crate) fn prefetch(word: &u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it changes nothing, and the address is a reference's.
+    unsafe {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
+}
+
 pub(super) fn address(helper: Helper) -> *const u8 {
     match helper {
         Helper::Apply => apply as *const u8,

@@ -121,6 +121,9 @@ impl<'c> Control<'c> {
     }
 
     fn apply(&mut self, emit: &mut Emit<'_, '_>, index: u32, table: &Table) -> Option<()> {
+        if let Some((_, colour)) = &table.meter {
+            emit.mark_groups(emit.program.live.groups.field(colour))?;
+        }
         let number = emit.number(index);
         let found = match key(emit, table) {
             Some(key) => emit.call(Helper::Apply, &[number, key])?,

@@ -20,6 +20,7 @@ mod tests;
 mod workshop;
 mod writes;
 
+pub(crate) use code::prefetch;
 pub(crate) use compile::Native;
 
 /// Why there is no native code of a program.

@@ -47,6 +47,9 @@ pub(crate) struct Flows {
     changed: bool,
     /// The present packet's record.
     at: usize,
+    /// Whether it is known which that is as soon as the packet has been parsed; and the hash that says so.
+    early: bool,
+    hash: Option<u64>,
     hasher: RandomState,
 }
 
@@ -62,6 +65,8 @@ impl Default for Flows {
             generation: 1,
             changed: true,
             at: UNKNOWN,
+            early: false,
+            hash: None,
             hasher: RandomState::new(),
         }
     }
@@ -77,6 +82,7 @@ impl Flows {
     #[inline]
     pub(crate) fn begin(&mut self, program: &Program, tables: &[TableState]) {
         self.at = UNKNOWN;
+        self.hash = None;
         if self.changed {
             self.arrange(program, tables);
         }
@@ -115,10 +121,40 @@ impl Flows {
                 keys.flat_map(|key| phv::value_words(&key.field)).map(|word| word as u32).collect();
             fields.sort_unstable();
             fields.dedup();
+            let is_parsed = |&word: &u32| {
+                let headers = program.headers.iter().filter(|header| !header.metadata);
+                headers.map(phv::header_words).any(|words| words.contains(&(word as usize)))
+                    || program.intrinsics.ingress_port.is_some_and(|port| port.word == word)
+            };
+            self.early = !parts.is_empty() && fields.iter().all(is_parsed);
             (self.parts, self.fields, self.records) = (parts, fields, records);
             self.words = Vec::new();
             self.generation = 1;
         }
+    }
+
+    /// A packet has been parsed: where its record begins, if that is known by now.
+    #[inline]
+    pub(crate) fn expect(&mut self, phv: &[u64]) -> Option<&u64> {
+        if !self.early {
+            return None;
+        }
+        let hash = self.hash(phv);
+        self.hash = Some(hash);
+        self.words.get(self.place(hash, 0))
+    }
+
+    /// Of what tells flows apart.
+    fn hash(&self, phv: &[u64]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        self.fields.iter().for_each(|&word| hasher.write_u64(phv::get(phv, word)));
+        hasher.finish()
+    }
+
+    /// Where a record may begin.
+    #[inline]
+    fn place(&self, hash: u64, number: usize) -> usize {
+        self.start + (((hash >> 1) as usize + number) & (self.records - 1)) * RECORD
     }
 
     /// What a packet's key hits in a table.
@@ -154,14 +190,11 @@ impl Flows {
 
     /// The record of a packet's flow, which is another flow's from now on, if it has none yet.
     fn locate(&mut self, phv: &[u64]) -> usize {
-        let mut hasher = self.hasher.build_hasher();
-        self.fields.iter().for_each(|&word| hasher.write_u64(phv::get(phv, word)));
-        let hash = hasher.finish();
+        let hash = self.hash.unwrap_or_else(|| self.hash(phv));
         // 0 says that a record is nobody's.
         let flow = hash | 1;
-        let (start, records) = (self.start, self.records);
-        let place = |number: usize| start + (((hash >> 1) as usize + number) & (records - 1)) * RECORD;
-        for at in (0..PLACES).map(place) {
+        for number in 0..PLACES {
+            let at = self.place(hash, number);
             match self.words.get(at).copied() {
                 Some(there) if there == flow => return at,
                 Some(0) => return self.claim(at, flow),
@@ -173,7 +206,7 @@ impl Flows {
                 }
             }
         }
-        let victim = place((hash >> 60) as usize % PLACES);
+        let victim = self.place(hash, (hash >> 60) as usize % PLACES);
         self.claim(victim, flow)
     }
 
