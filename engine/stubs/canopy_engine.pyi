@@ -417,9 +417,9 @@ class RaptorqEncoder:
         symbols'. Takes time in proportion to `count`. ValueError beyond 24 bits."""
 
 class RaptorqDecoder:
-    """One source block, from any of its symbols. ValueError as the encoder's. No two threads use one at a time."""
+    """One source block of one sub-block, from any of its symbols. ValueError as the encoder's. One thread at a time."""
 
-    def __init__(self, length: int, symbol: int, sub_blocks: int = 1, alignment: int = 8) -> None: ...
+    def __init__(self, length: int, symbol: int) -> None: ...
     def add(self, identifier: int, symbol: bytes) -> bytes | None:
         """Take a symbol; the block, once, when all source symbols have come. ValueError: not a symbol of this block."""
     def add_run(self, first: int, data: bytes, size: int, head: int) -> bytes | None:
@@ -453,8 +453,8 @@ class BlockSymbols:
     def joined(self, length: int) -> bytes | None:
         """The first `length` bytes of the source symbols; None: one is missing."""
     def solve(self, length: int, sub_blocks: int, alignment: int) -> bytes | None:
-        """The block of so many bytes by RaptorQ, without the interpreter; None: it takes more symbols. `RaptorqDecoder`
-        has the rest, ValueError too."""
+        """The block of so many bytes by RaptorQ, without the interpreter; None: it takes more symbols. ValueError as
+        `RaptorqEncoder`'s."""
 
 class SlotOrder:
     """What each of a WEBRC slot's ticks sends, the earliest deadline first (hosts/protocols/webrc/schedule.py)."""

@@ -80,9 +80,7 @@ class Forger:
     def _say(self) -> None:
         rng = self.rng
         victim = rng.choice(list(self.network.hosts.values()))
-        heard, kinds = self.heard, list(self.by_kind.values())
-        chosen = rng.randrange(len(heard) + 2 * len(kinds))
-        data = bytearray(heard[chosen] if chosen < len(heard) else kinds[(chosen - len(heard)) % len(kinds)])
+        data = bytearray(rng.choice([*self.heard, *self.by_kind.values(), *self.by_kind.values()]))
         if rng.random() < 0.8:
             for _ in range(rng.randint(1, 4)):
                 self._change(data)

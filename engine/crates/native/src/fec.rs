@@ -66,14 +66,14 @@ impl RaptorqEncoder {
     }
 }
 
-/// Makes a block of its symbols. Where symbols are pieces of the block, those that come as they were sent are put in their
-/// places; RaptorQ is for what is missing, when it is asked for: it takes its time.
+/// Makes a block of one sub-block of its symbols. Those that come as they were sent are put in their places; RaptorQ is for
+/// what is missing, when it is asked for: it takes its time.
 #[pyclass(module = "canopy_engine")]
 pub struct RaptorqDecoder {
     config: ObjectTransmissionInformation,
     symbol: usize,
     length: usize,
-    /// The block, as far as it has come; with several sub-blocks symbols are no pieces of it, and this is empty.
+    /// The block, as far as it has come.
     pieces: Vec<u8>,
     /// Of which symbols it has come.
     here: Vec<bool>,
@@ -133,18 +133,16 @@ impl RaptorqDecoder {
 #[pymethods]
 impl RaptorqDecoder {
     #[new]
-    #[pyo3(signature = (length, symbol, sub_blocks = 1, alignment = ALIGNMENT))]
-    fn new(length: usize, symbol: u16, sub_blocks: u16, alignment: u8) -> PyResult<Self> {
-        let config = config(length, symbol, sub_blocks, alignment)?;
+    fn new(length: usize, symbol: u16) -> PyResult<Self> {
+        let config = config(length, symbol, 1, ALIGNMENT)?;
         let symbol = usize::from(symbol);
         let count = length.div_ceil(symbol);
-        let pieces = if sub_blocks == 1 { count } else { 0 };
         Ok(Self {
             config,
             symbol,
             length,
-            pieces: vec![0; pieces * symbol],
-            here: vec![false; pieces],
+            pieces: vec![0; count * symbol],
+            here: vec![false; count],
             missing: count,
             others: Vec::new(),
             others_count: 0,

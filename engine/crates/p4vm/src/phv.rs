@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::ir::{Field, Groups, Header, Marks, Program, Whole, BLOCK, MARKS};
+use crate::ir::{Field, Groups, Header, Marks, Program, BLOCK, MARKS};
 use crate::value::{mask64, words_for};
 
 /// The words of a field's value, without a varbit's length.
@@ -193,7 +193,7 @@ impl Copied {
 /// already, only what has been written to since is copied anew.
 #[inline]
 pub(crate) fn copy_of(phv: &mut Vec<u64>, from: &Vec<u64>, serial: u64, groups: &Groups, copied: &mut Copied) {
-    let marks = groups.marks.filter(|_| !groups.runs.is_empty() && phv.len() == from.len());
+    let marks = groups.written().filter(|_| phv.len() == from.len());
     let Some(marks) = marks else { return restore(phv, from, groups, &groups.egress) };
     let is_copy = serial != 0 && copied.serial == serial;
     if !is_copy {
@@ -216,7 +216,7 @@ pub(crate) fn copy_of(phv: &mut Vec<u64>, from: &Vec<u64>, serial: u64, groups: 
 /// Make of a vector another one, or as much of it as anybody may read before it is written: what neither has marks of is
 /// blank in both. `whole`: all of that, for when many have marks.
 #[inline]
-pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, groups: &Groups, whole: &Whole) {
+pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, groups: &Groups, whole: &[Range<usize>]) {
     let Some(marks) = groups.marks.filter(|_| phv.len() == from.len()) else { return phv.clone_from(from) };
     if groups.runs.is_empty() {
         return copy_all(phv, from, whole);
@@ -249,8 +249,8 @@ fn copy_groups(phv: &mut [u64], from: &[u64], groups: &Groups, marks: Marks) {
 }
 
 #[inline]
-fn copy_all(to: &mut [u64], from: &[u64], whole: &Whole) {
-    for words in &whole.words {
+fn copy_all(to: &mut [u64], from: &[u64], whole: &[Range<usize>]) {
+    for words in whole {
         if let (Some(to), Some(from)) = (to.get_mut(words.clone()), from.get(words.clone())) {
             to.copy_from_slice(from);
         }

@@ -1,5 +1,6 @@
 //! WEBRC's waves (RFC 3738) where there are many packets: in which order a sender's channels send, what each of them
-//! sends at a moment, and the symbols that a receiver has of a block. No I/O, no clock. `hosts/protocols/webrc` has the protocol.
+//! sends at a moment, and the symbols that a receiver has of a block. No I/O, no clock. `hosts/protocols/webrc` has the
+//! protocol.
 
 #![forbid(unsafe_code)]
 

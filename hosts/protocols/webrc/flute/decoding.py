@@ -175,13 +175,10 @@ class ObjectDecoder:
             block = self._open.get(number) or self._opened(number)
             found = block.found
             had = len(found)
-            until = taken + max(1, block.needed - stored - had)
-            if taken or until < len(ids):
-                new = found.add_run(ids[taken:until], mask, run.data[taken * size : until * size], size)
-            else:
-                new = found.add_run(ids, mask, run.data, size)
-            self.packets += min(until, len(ids)) - taken
-            taken = min(until, len(ids))
+            until = min(len(ids), taken + max(1, block.needed - stored - had))
+            new = found.add_run(ids[taken:until], mask, run.data[taken * size : until * size], size)
+            self.packets += until - taken
+            taken = until
             self.held += new * (run.symbol + SYMBOL_COST)
             self._symbols += new
             if stored + had + new >= block.needed:

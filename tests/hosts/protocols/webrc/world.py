@@ -3,16 +3,14 @@
 The joins of source-specific groups reach `core`, which stands for the sender, as nothing lies between the two.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import inf
 from random import Random
 from typing import Any, cast
 
 from canopy_engine import Sim
 
 from hosts import endpoint as seam
-from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup
+from hosts.endpoint import Address, Effect
 from hosts.protocol import Session
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.receiver import WebrcReceiver
@@ -24,8 +22,6 @@ GROUP = Address("232.6.0.0", 5000)
 PORT = 40000
 SENDER = "10.0.0.1"
 PACKET_BITS = 8 * 1024
-MOST_AHEAD = 32
-"""Packets that a sender looks at beforehand."""
 
 
 def one_way(rtt: float, **rest: Any) -> dict[str, Any]:
@@ -33,72 +29,8 @@ def one_way(rtt: float, **rest: Any) -> dict[str, Any]:
     return {"delay_us": rtt / 2 * 1e6, **rest}
 
 
-def _delay_s(link: Mapping[str, Any]) -> float:
-    return float(link.get("delay_us", 0.0)) / 1e6
-
-
-class Audience:
-    """Which groups the first router may have members of, for a while to come."""
-
-    def __init__(self, ways_s: Sequence[float]) -> None:
-        """`ways_s`: what a join takes from each receiver to the router."""
-        self.ahead_s = min(ways_s, default=0.0)
-        """So long nobody else's join can arrive."""
-        self._late_s = max(ways_s, default=0.0) + 1e-3
-        self._joined: Counter[Address] = Counter()
-        self._left_at: dict[Address, float] = {}
-
-    def note(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
-        """What a receiver does at this moment."""
-        for effect in effects:
-            if isinstance(effect, JoinGroup):
-                self._joined[effect.group] += 1
-            elif isinstance(effect, LeaveGroup):
-                self._joined[effect.group] -= 1
-                self._left_at[effect.group] = now
-        return effects
-
-    def hears(self, group: Address, now: float) -> bool:
-        """Whether a packet to the group that leaves within `ahead_s` may find a member."""
-        return bool(self._joined[group]) or self._left_at.get(group, -inf) + self._late_s >= now
-
-
-class Receiver(WebrcReceiver):
-    """One that tells which groups it joins."""
-
-    audience: Audience
-
-    def start(self, *, now: float) -> Sequence[Effect]:
-        return self.audience.note(super().start(now=now), now)
-
-    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        effects = super().receive(datagram, now=now)
-        return self.audience.note(effects, now) if effects else effects
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return self.audience.note(super().handle_timer(now=now), now)
-
-
-class Sender(WebrcSender):
-    """One that passes over what the first router drops, for want of members, before anything comes of it: most of a
-    session, which has several times the rate of its receivers' links. Its own counters lack what it passes over."""
-
-    audience: Audience
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        effects = super().handle_timer(now=now)
-        most = min(MOST_AHEAD, int((now + self.audience.ahead_s - self._next_at) * self.waves.session_rate))
-        if self.state == "sending" and most > 0:
-            for channel, _, _ in self._schedule.places(self._next, most):
-                if self.audience.hears(self._groups[channel], now):
-                    break
-                self._next += 1
-            self._next_at = self._time_of(self._next)
-        return effects
-
-
 class World:
-    """One session."""
+    """One session, or with `sessions` one for each receiver."""
 
     def __init__(
         self,
@@ -121,8 +53,7 @@ class World:
         sim.connect("sender", "core", {"limit_packets": 10_000}, {})
         self.shared = sim.connect("core", "edge", link_spec(shared or {}), way_back(shared or {}))
         session = Session(GROUP, source=SENDER, session=7, realtime=True, deliver=False)
-        self.sender = Sender(session, self.options, FromTheStart())
-        self.sender.audience = audience = Audience([_delay_s(shared or {}) + _delay_s(given) for given in receivers])
+        self.sender = WebrcSender(session, self.options, FromTheStart())
         self.receivers: list[WebrcReceiver] = []
         self.links: list[int] = []
         for number, given in enumerate(receivers):
@@ -131,8 +62,7 @@ class World:
             name = f"r{number}"
             sim.add_host(name, f"10.{1 + number // 65536}.{number // 256 % 256}.{number % 256}")
             self.links.append(sim.connect("edge", name, link_spec(link), way_back(link)))
-            receiver = Receiver(session, self.options, Random(seed * 1_000_003 + number))
-            receiver.audience = audience
+            receiver = WebrcReceiver(session, self.options, Random(seed * 1_000_003 + number))
             if phase is not None:
                 receiver._phase_s = phase
             self.receivers.append(receiver)

@@ -24,15 +24,18 @@ pub(crate) struct Groups {
     pub always: Vec<Range<usize>>,
     /// From a group's first word to its last one, with those between them that nobody reads.
     pub runs: Vec<Range<usize>>,
-    /// What a packet begins with, and what a copy takes to egress.
-    pub start: Whole,
-    pub egress: Whole,
+    /// What a packet begins with, and what a copy takes to egress: all words that may be read, with those between them
+    /// that are cheaper to copy than to leave out.
+    pub start: Vec<Range<usize>>,
+    pub egress: Vec<Range<usize>>,
     /// Each word's group; beyond `runs`: it has none.
     pub of: Vec<u8>,
 }
 
-/// All words that may be read, with those between them that are cheaper to copy than to leave out.
-#[derive(Debug, Default)]
-pub(crate) struct Whole {
-    pub words: Vec<Range<usize>>,
+impl Groups {
+    /// Where the marks are, if anybody goes by them.
+    #[inline]
+    pub(crate) fn written(&self) -> Option<usize> {
+        self.marks.filter(|_| !self.runs.is_empty())
+    }
 }

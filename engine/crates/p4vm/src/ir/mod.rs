@@ -20,7 +20,7 @@ pub(crate) use calculation::*;
 pub(crate) use control::*;
 pub(crate) use expr::*;
 pub(crate) use field::*;
-pub(crate) use groups::{Groups, Marks, Whole, BLOCK, MARKS};
+pub(crate) use groups::{Groups, Marks, BLOCK, MARKS};
 pub(crate) use headers::*;
 pub(crate) use layout::*;
 pub(crate) use parser::*;

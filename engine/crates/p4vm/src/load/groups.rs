@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::live::{ranges, tracked};
 use super::words::Words;
-use crate::ir::{Groups, Live, Program, Whole, BLOCK, MARKS};
+use crate::ir::{Groups, Live, Program, BLOCK, MARKS};
 use crate::phv;
 
 /// As many as there are bits of marks.
@@ -42,8 +42,8 @@ pub(crate) fn add(program: &mut Program, live: Live) {
     program.blank.resize(marks + MARKS, 0);
     let always = ranges(words, |word| read.has(word) && !followed.has(word));
     // Blank is what a packet may read from its start on; what it reads at egress only, it has written before.
-    let start = Whole { words: merged(&live.start) };
-    let egress = Whole { words: merged(&live.egress) };
+    let start = merged(&live.start);
+    let egress = merged(&live.egress);
     program.live = Live { groups: Groups { marks: Some(marks), always, runs, start, egress, of }, ..live };
 }
 

@@ -56,15 +56,9 @@ impl Emit<'_, '_> {
         Some(())
     }
 
-    /// Where the marks are, if anybody reads them.
-    fn marks(&self) -> Option<usize> {
-        let groups = &self.program.live.groups;
-        groups.marks.filter(|_| !groups.runs.is_empty())
-    }
-
     /// Notes that these groups of words may have been written to.
     pub(super) fn mark(&mut self, marks: &[V]) -> Option<()> {
-        let Some(first) = self.marks() else { return Some(()) };
+        let Some(first) = self.program.live.groups.written() else { return Some(()) };
         for (at, &bits) in (first as u32..).zip(marks) {
             let before = self.load(at)?;
             let both = self.b.ins().bor(before, bits);
@@ -75,7 +69,7 @@ impl Emit<'_, '_> {
 
     /// The same of groups that are known now.
     pub(super) fn mark_groups(&mut self, marks: Marks) -> Option<()> {
-        let Some(first) = self.marks() else { return Some(()) };
+        let Some(first) = self.program.live.groups.written() else { return Some(()) };
         for (at, bits) in (first as u32..).zip(marks).filter(|(_, bits)| *bits != 0) {
             let before = self.load(at)?;
             let bits = self.constant(bits);
