@@ -452,7 +452,7 @@ class Network:
         for link in way.links:
             link.send(datagram)
 
-    def _find_way(self, node: str, source: Address, destination: Address) -> "_Way":
+    def _find_way(self, node: str, source: Address, destination: Address) -> _Way:
         target = self._names.get(destination)
         if target is None:
             origin = self._names[source]

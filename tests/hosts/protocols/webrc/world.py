@@ -30,7 +30,7 @@ def one_way(rtt: float, **rest: Any) -> dict[str, Any]:
 
 
 class World:
-    """One session, or with `sessions` one for each receiver."""
+    """One session."""
 
     def __init__(
         self,

@@ -117,17 +117,15 @@ def test_marks_are_congestion_once_for_all() -> None:
     assert marks[1] < 1.5 * marks[0]
 
 
-def _window(
-    loss: float, seconds: float = 8, rate_bps: float = 50e6, receivers: int = 8, **parameters: float
-) -> tuple[float, set[str]]:
-    """Packets in flight of a session alone to receivers that lose other packets each, and what was congestion."""
+def _window(loss: float, seconds: float = 8, **parameters: float) -> tuple[float, set[str]]:
+    """Packets in flight of a session alone to eight receivers that lose other packets each, and what was congestion."""
     world = World(
-        receivers,
+        8,
         size=None,
-        rate_bps=rate_bps,
+        rate_bps=50e6,
         delays_s=(0.017,),
         limit_packets=200,
-        losses=dict.fromkeys(range(receivers), loss),
+        losses=dict.fromkeys(range(8), loss),
         parameters=parameters,
     )
     world.network.run(seconds)
@@ -137,7 +135,7 @@ def _window(
 
 def test_one_percent_of_loss_without_a_queue_is_no_congestion() -> None:
     """Where that is asked for. A TCP would have some 12 packets in flight."""
-    window, signals = _window(0.01, seconds=5, rate_bps=30e6, receivers=4, lossy_share=100.0)
+    window, signals = _window(0.01, seconds=5, lossy_share=100.0)
     assert window > 80
     assert "timeout" not in signals
 
