@@ -21,7 +21,7 @@ from controller.events import EventLog
 from controller.groups import NUM_SLOTS, GroupKey, Slot, SlotRefused, SlotTable
 from controller.hop_keys import HopKeys
 from controller.last_member import LastMembers
-from controller.members import MemberTable
+from controller.members import MemberTable, Place
 from controller.network import Network, SwitchSpec
 from controller.program import MembersChanged, Program, UnknownGroup
 from controller.querier import Querier
@@ -58,10 +58,12 @@ class Core:
         events: EventLog,
         *,
         down_links: Iterable[str] = (),
+        members: Iterable[Place] = (),
         clock: Callable[[], float] = time.monotonic,
         hop_keys: HopKeys | None = None,
         wall_ns: Callable[[], int] = time.time_ns,
     ) -> None:
+        """`down_links` and `members`: as a controller before this one knew them (`remembered.py`)."""
         timing = network.timing
         self.network = network
         self.program = program
@@ -73,6 +75,8 @@ class Core:
         # The data plane forgets a silent member after two epochs at the latest.
         self.slots = SlotTable(quota=_quota(network), rest_s=2 * epoch_s, idle_s=timing.slot_idle_s)
         self.members = MemberTable(lifetime_s=2 * epoch_s)
+        for key, where in members:
+            self.members.seen(key, where, clock())
         self.querier = Querier(timing)
         self.last_members = LastMembers(timing)
         self._outlets: Mapping[str, Outlet] = {}
@@ -114,6 +118,9 @@ class Core:
                     return False
                 if here is None and self.slots.get(key) is None:
                     self.slots.adopt(index, key, now)
+                    slot = self.slots.get(key)
+                    if slot is not None:
+                        self.slots.set_idle(slot, not self.members.any_of(key), now)
             elif self._wanted.is_large(switch):
                 self._adopt_large(switch, entry, now)
         self._not_read.discard(switch)
@@ -147,6 +154,8 @@ class Core:
                 except SlotRefused as error:
                     self.events.add("refused", group=str(key), session=session.session, reason=str(error))
         self._released(self.slots.take_given_up())
+        for key in {key for key, _ in self.members.places() if self.slots.get(key) is None}:
+            self.members.drop_group(key)  # remembered, and no switch has it any more
         self._touch_all()
 
     def synchronised(self, switch: str, changes: Difference, *, fresh: bool) -> None:

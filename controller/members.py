@@ -14,6 +14,9 @@ from typing import Any
 from controller.groups import GroupKey
 from controller.trees import Attachment
 
+Place = tuple[GroupKey, Attachment]
+"""A group, and a port that is a member of it."""
+
 
 @dataclass
 class Member:
@@ -43,7 +46,9 @@ class MemberTable:
     def __init__(self, lifetime_s: float) -> None:
         self.lifetime_s = lifetime_s
         self._groups: dict[GroupKey, dict[str, dict[int, Member]]] = {}
-        self._by_age: dict[tuple[GroupKey, Attachment], Member] = {}  # the one that was silent longest first
+        self._by_age: dict[Place, Member] = {}  # the one that was silent longest first
+        self.changes = 0
+        """How often a port has become a member or ceased to be one."""
 
     def __len__(self) -> int:
         return len(self._by_age)
@@ -58,6 +63,7 @@ class MemberTable:
         if member is None:
             member = Member(key, where[0], where[1], now, now)
             self._groups.setdefault(key, {}).setdefault(where[0], {})[where[1]] = member
+            self.changes += 1
         member.last_seen = now
         self._by_age[key, where] = member
         return is_new
@@ -66,6 +72,7 @@ class MemberTable:
         """A leave or an expiry. True when the port was a member."""
         if self._by_age.pop((key, where), None) is None:
             return False
+        self.changes += 1
         switches = self._groups[key]
         del switches[where[0]][where[1]]
         if not switches[where[0]]:
@@ -73,6 +80,10 @@ class MemberTable:
         if not switches:
             del self._groups[key]
         return True
+
+    def places(self) -> list[Place]:
+        """Who is a member where."""
+        return list(self._by_age)
 
     def any_of(self, key: GroupKey) -> bool:
         """Whether a group has members."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import signal
@@ -25,14 +24,8 @@ from controller.hop_keys import HopKeys, read_secret
 from controller.metrics import serve_metrics
 from controller.network import Network, load_network
 from controller.program import Program, ProgramError
-from controller.statedir import (
-    DOWN_LINKS_NAME,
-    EVENTS_NAME,
-    SESSIONS_NAME,
-    StateDirError,
-    check_socket_path,
-    claim,
-)
+from controller.remembered import Remembered
+from controller.statedir import EVENTS_NAME, SESSIONS_NAME, StateDirError, check_socket_path, claim
 from controller.switch_app import SwitchApp
 from controller.views import Views
 from engine.command.exits import EXIT_BAD_INPUT
@@ -61,8 +54,14 @@ class Service:
         self._state_dir = state_dir
         self._started = time.time()
         self.events = EventLog(state_dir / EVENTS_NAME)
+        self._remembered = Remembered(state_dir, network)
         self.core = Core(
-            network, program, self.events, down_links=_load_down_links(state_dir, network), hop_keys=hop_keys
+            network,
+            program,
+            self.events,
+            down_links=self._remembered.down_links(),
+            members=self._remembered.members(),
+            hop_keys=hop_keys,
         )
         seniority = time.time_ns() // 1_000_000  # the controller started last is in charge
         self.apps = {
@@ -104,6 +103,7 @@ class Service:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._remembered.keep_members(self.core.members)
             self.events.add("controller_stop")
             await self.api.stop()
             self.events.close()
@@ -117,6 +117,7 @@ class Service:
         while True:
             try:
                 self.core.tick()
+                self._remembered.members_at(self.core.members, self.core.clock())
             except Exception:
                 LOG.exception("a periodic task failed")
             await asyncio.sleep(TICK_S)
@@ -144,7 +145,7 @@ class Service:
         except KeyError as error:
             raise ApiError(str(error.args[0])) from None
         if changed:
-            _save_down_links(self._state_dir, self.core.trees.down)
+            self._remembered.keep_down_links(self.core.trees.down)
         return {"changed": changed, "links_down": sorted(self.core.trees.down)}
 
     async def _query(self) -> str:
@@ -219,29 +220,6 @@ def read_credentials(folder: Path) -> GRPCCredentialsTLS:
     check_tls_files(certificate, key, authority)
     whole = [path.read_bytes() for path in paths]
     return GRPCCredentialsTLS(cacert=whole[0], cert=whole[1], private_key=whole[2])
-
-
-def _load_down_links(state_dir: Path, network: Network) -> list[str]:
-    """Links that a controller before this one was told are down. What cannot be read or is unknown now is left out."""
-    try:
-        names = json.loads((state_dir / DOWN_LINKS_NAME).read_text("utf-8"))
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, RecursionError) as error:
-        LOG.warning("%s: %s; all links are taken to be up", state_dir / DOWN_LINKS_NAME, error)
-        return []
-    known = [link.name for link in network.links]
-    return [name for name in known if name in names] if isinstance(names, list) else []
-
-
-def _save_down_links(state_dir: Path, names: frozenset[str]) -> None:
-    path = state_dir / DOWN_LINKS_NAME
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        temporary.write_text(json.dumps(sorted(names)), "utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        LOG.warning("%s: %s; a restarted controller would not know", path, error)
 
 
 if __name__ == "__main__":

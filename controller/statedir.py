@@ -3,6 +3,8 @@
 STATE_DIR/controller.sock    the API (docs/controller.md)
 STATE_DIR/controller.lock    locked while a controller runs there
 STATE_DIR/events.jsonl       events, one JSON object a line
+STATE_DIR/down_links.json    links that are down, for the next controller
+STATE_DIR/members.json       members, for the next controller
 STATE_DIR/sessions/N.json    status of session N (docs/status.md)
 """
 
@@ -19,6 +21,7 @@ SOCKET_NAME = "controller.sock"
 LOCK_NAME = "controller.lock"
 EVENTS_NAME = "events.jsonl"
 DOWN_LINKS_NAME = "down_links.json"
+MEMBERS_NAME = "members.json"
 SESSIONS_NAME = "sessions"
 
 _SOCKET_PATH_BYTES = 107  # sun_path of unix(7) without its final zero

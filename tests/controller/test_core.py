@@ -317,6 +317,24 @@ async def test_adoption_waits_for_all_switches_and_keeps_slots() -> None:
     ]
 
 
+async def test_members_that_a_controller_before_knew_are_those_of_groups_that_switches_have() -> None:
+    before = line()
+    before.unknown("s1", 1, ANY_KEY)
+    after = World(before.core.network, begin=False, members=[(ANY_KEY, ("s3", 1)), (KEY, ("s1", 1))])
+    for name in before.switches:
+        assert after.core.take_over(name, before.core.wanted(name))
+    assert after.core.members.places() == [(ANY_KEY, ("s3", 1))]
+    (slot,) = after.core.slots
+    assert slot.idle_since is None
+    after.core.synchronised("s1", NOTHING, fresh=True)
+    assert [port for port, _ in after.switches["s1"].take()] == sorted(
+        port for switch, port in after.core.trees.memberships(*ANY_KEY, [("s3", 1)]) if switch == "s1"
+    )
+    after.now += after.core.members.lifetime_s
+    after.core.tick()
+    assert after.core.members.places() == []
+
+
 async def test_a_switch_with_another_group_in_a_slot_is_refused() -> None:
     mine, other = line(), line()
     mine.unknown("s1", 1, KEY)

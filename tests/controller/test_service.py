@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from controller.groups import GroupKey
-from controller.network import CPU_PORT, Network
+from controller.network import CPU_PORT
 from controller.program import Program
 from controller.service import Service, read_credentials
-from controller.statedir import DOWN_LINKS_NAME, claim
+from controller.statedir import claim
 from engine.command.tls import TlsFileError
 from engine.switch.certificates import make_certificates
 from engine.switch.p4runtime.datapath import MemoryDataPath
@@ -222,12 +222,22 @@ async def test_trees_go_around_a_broken_link_and_back(
         await world.delivers("h1", group, ["h3", "h4"])
 
 
-@pytest.mark.parametrize("text", ['["{}", "s9:1-s1:1", [], 7]', "{{}}", "x", "[" * 100_000])
-def test_what_was_kept_of_links_that_are_down_is_taken_as_far_as_it_makes_sense(tmp_path: Path, text: str) -> None:
-    network = Network.model_validate(networks.line())
-    first = network.links[0].name
-    (tmp_path / DOWN_LINKS_NAME).write_text(text.format(first))
-    assert Service(network, Program(), tmp_path).core.trees.down == ({first} if text.startswith('["{}"') else set())
+async def test_a_switch_that_comes_back_empty_has_the_members_that_the_last_controller_knew(
+    make_world: MakeWorld, tmp_path: Path, ring: dict[str, Any]
+) -> None:
+    """The others' registers have them, of which switches tell again only in the next epoch."""
+    world = make_world(ring)
+    async with world.running():
+        async with controller(world.network, tmp_path / "state") as service:
+            await all_ready(service)
+            world.join("h3", KNOWN, SOURCE)
+            await world.delivers("h1", KNOWN, ["h3"])
+            await has_members(service, KNOWN_KEY, service.core.trees.memberships(*KNOWN_KEY, [("s3", 1)]))
+        async with controller(world.network, tmp_path / "state") as service:
+            await all_ready(service)
+            await world.stop_switch("s1")
+            await world.start_switch("s1")
+            await world.delivers("h1", KNOWN, ["h3"])
 
 
 async def test_it_controls_over_tls_and_nobody_does_without(tmp_path: Path) -> None:

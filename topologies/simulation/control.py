@@ -1,6 +1,6 @@
 """The controller of a simulated run: its own core, at virtual times, over lines that take a while."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from canopy_engine import Switch
@@ -8,6 +8,7 @@ from canopy_engine import Switch
 from controller.core import Core
 from controller.events import EventLog
 from controller.hop_keys import HopKeys
+from controller.members import Place
 from controller.network import Network
 from controller.program import Program
 from controller.service import TICK_S
@@ -39,6 +40,7 @@ class ControlPlane:
         self._delay_s = delay_s
         self._away: set[str] = set()
         self._down_links: frozenset[str] = frozenset()
+        self._members: Sequence[Place] = ()
         self._core: Core | None = None
 
     def start(self) -> None:
@@ -71,7 +73,9 @@ class ControlPlane:
     def kill_controller(self) -> None:
         """The controller is gone. Switches go on as they are."""
         if self._core is not None:
-            self._down_links = self._core.trees.down  # a restarted controller reads them from its state directory
+            # A restarted controller reads them from its state directory.
+            self._down_links = self._core.trees.down
+            self._members = self._core.members.places()
             self._events.add("controller_stop")
         self._core = None
         for switch in self._switches.values():
@@ -84,6 +88,7 @@ class ControlPlane:
             self._program,
             self._events,
             down_links=self._down_links,
+            members=self._members,
             clock=lambda: self._agenda.now,
             hop_keys=self._hop_keys,
             wall_ns=lambda: int(self._agenda.now * 1e9),
