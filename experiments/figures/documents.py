@@ -6,6 +6,8 @@ A page has marks, between which its tables are made anew from experiments/result
     <!-- figures: cases ROW... [| quantity...] --> a line for each case, a column for each quantity
     <!-- figures: quantities ROW... [| ...] -->    a line for each quantity, a column for each case
     <!-- figures: grid ROW... [| quantity...] -->  cases called `a, b`, or `a b`: a line for each a, a column for each b
+    <!-- figures: firsts ROW... | CONTENDER[; not CONTENDER...] -->
+                                                  one of the comparison's contenders beside the best of the others
     <!-- figures: survey SEED... -->               verdicts on protocols, from experiments/results/survey/SEED.json
     <!-- figures: goals SEED... -->                the same survey's networks that the protocols' goals name
     <!-- figures: peers NAME -->                   other programs beside ours, from experiments/results/peers/NAME.json
@@ -26,6 +28,7 @@ from typing import Final, TypeAlias
 from pydantic import ValidationError
 
 from experiments.figures.bars import half_width
+from experiments.figures.firsts import Measured, firsts_lines
 from experiments.figures.peers import peers_lines
 from experiments.figures.survey import goals_lines, survey_lines
 from experiments.harness.kept import Kept, KeptError, read_kept
@@ -55,6 +58,7 @@ class _Cell:
     row: Row
     case: str
     quantity: str
+    estimate: Estimate
     text: str
 
     @property
@@ -132,6 +136,8 @@ def _table(mark: re.Match[str], folder: Path) -> list[str]:
         raise DocumentError(f"{mark[0]}: {error}") from error
     if mark["layout"] == "rows":
         return _verdicts(with_assistance(rows), folder)
+    if mark["layout"] == "firsts" and wanted:
+        return _firsts(mark[0], list(_cells(rows, [], folder)), wanted)
     cells = list(_cells(rows, wanted, folder))
     missing = set(wanted) - {cell.quantity for cell in cells}
     if missing or not cells:
@@ -187,6 +193,14 @@ def _verdicts(rows: Sequence[Row], folder: Path) -> list[str]:
     return _markdown(lines)
 
 
+def _firsts(mark: str, cells: Sequence[_Cell], names: Sequence[str]) -> list[str]:
+    measured = [Measured(one.row.id, one.quantity, one.label, one.case, one.estimate, one.text) for one in cells]
+    try:
+        return _markdown(firsts_lines(measured, names[0], [name.removeprefix("not ") for name in names[1:]]))
+    except ValueError as error:
+        raise DocumentError(f"{mark}: {error}") from error
+
+
 def _cells(rows: Sequence[Row], wanted: Sequence[str], folder: Path) -> Iterator[_Cell]:
     for row in rows:
         result = _read(row, folder)
@@ -195,8 +209,8 @@ def _cells(rows: Sequence[Row], wanted: Sequence[str], folder: Path) -> Iterator
         for case in result.cases:
             if not wanted or case.quantity in wanted:
                 values = [math.nan if value is None else value for value in case.values]
-                text = _number(mean_interval(values), case.reference)
-                yield _Cell(row, case.case, case.quantity, text)
+                estimate = mean_interval(values)
+                yield _Cell(row, case.case, case.quantity, estimate, _number(estimate, case.reference))
 
 
 def _lines(path: Path, lines: Callable[[bytes], list[list[str]]], what: str) -> list[list[str]]:
