@@ -22,6 +22,12 @@ class Arrivals:
         elif -ahead < 2 * REPORTED_BEFORE:
             self._bits |= 1 << -ahead
 
+    def arrived_run(self, seq: int, count: int) -> None:
+        """So many came, `seq` and those that follow it, each later than any before."""
+        self.arrived(seq)
+        self._bits = (self._bits << count - 1 | (1 << count - 1) - 1) & (1 << 2 * REPORTED_BEFORE) - 1
+        self._highest += count - 1
+
     def before(self, seq: int) -> int:
         """Of the 32 packets before `seq`, as a REPORT has them."""
         return self._bits >> (self._highest - seq + 1) & MAX_U32

@@ -9,7 +9,7 @@ from typing import Final
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.gaps import REORDERING
 from hosts.parts.loss_events import LossEvents
-from hosts.protocols.vlmcc.control import WindowControl
+from hosts.protocols.vlmcc.control import Clocking, WindowControl
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import REPORTED_BEFORE, Report
 from hosts.wire.units import MAX_U16
@@ -39,6 +39,21 @@ class AdaptiveControl(WindowControl[AdaptiveWindow]):
         self._losses = LossEvents()
         self._held_rtts = 0
         self._before = self.window.cwnd, self.rtt  # the last challenge was accepted
+
+    def together(self, now: float) -> int:
+        """How many packets may leave as a run."""
+        if self.clocking is not Clocking.LEADER:
+            return 0
+        room = int(self.window.cwnd) - len(self.transit)
+        return min(room, self._pacer.together(now, self.smoothed_rtt / self.window.cwnd), REPORTED_BEFORE)
+
+    def sent_run(self, seq: int, count: int, now: float) -> None:
+        """So many packets left together, `seq` and those that follow it."""
+        self._next_seq = seq + count
+        self._paced_from = now
+        for one in range(seq, seq + count):
+            self._travels(one, now)
+        self._pacer.sent_run(now, self.smoothed_rtt / self.window.cwnd)
 
     def _new_window(self) -> AdaptiveWindow:
         return AdaptiveWindow(self._options.vegas, self._options.max_window)

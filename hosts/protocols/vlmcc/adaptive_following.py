@@ -54,7 +54,9 @@ class AdaptiveFollowing(Following[AdaptiveWindow]):
     def _margin(self) -> float:
         return max(self._options.n_extra, WORSE_SHARE * self.window.cwnd)
 
-    def arrived(self, now: float, rtt: float, base_rtt: float, rate: float, flags: int, *, leads: bool) -> bool:
+    def arrived(
+        self, now: float, rtt: float, base_rtt: float, rate: float, flags: int, *, leads: bool, count: int = 1
+    ) -> bool:
         first = self.rtt.samples == 0
         slow_start = bool(flags & FLAG_SLOW_START)
         draining = bool(flags & FLAG_DRAINING)
@@ -63,8 +65,8 @@ class AdaptiveFollowing(Following[AdaptiveWindow]):
         waiting = max(0.0, rtt - base_rtt)
         self._waiting = min(self._waiting, waiting)
         self._waits.append(waiting)
-        self._arrived += 1
-        self._losses.arrived(1)
+        self._arrived += count
+        self._losses.arrived(count)
         self._company.tell(draining, present=bool(flags & FLAG_BESIDE_OTHERS))
         self._drained |= draining
         if not self._has_seen or leads:
@@ -86,7 +88,7 @@ class AdaptiveFollowing(Following[AdaptiveWindow]):
         else:
             if first:
                 window.continue_from(max(window.cwnd, in_flight))
-            window.acknowledged(1, mean, now)
+            window.acknowledged(count, mean, now)
         if slow_start:
             self._losses.forget()
         else:

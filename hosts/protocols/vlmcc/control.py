@@ -162,11 +162,14 @@ class WindowControl(Generic[WindowT]):
             if self.clocking is Clocking.NOBODY:
                 self._unheard_gap = max(self._unheard_gap, min(2 * self._unheard_gap, UNHEARD_GAP_S))
             return
+        self._travels(seq, now)
+        self._pacer.sent(now, self.smoothed_rtt / self.window.cwnd)
+
+    def _travels(self, seq: int, now: float) -> None:
         self.transit.sent(seq, now)
         self._unanswered += 1
         self._sent_in_round += 1
         self._most_in_travel = max(self._most_in_travel, len(self.transit))
-        self._pacer.sent(now, self.smoothed_rtt / self.window.cwnd)
 
     def expire(self, now: float) -> bool:
         """Take what has timed out for lost. Whether the leader is gone: more than a window without a sign of it."""

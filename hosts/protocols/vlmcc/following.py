@@ -63,8 +63,10 @@ class Following(Generic[WindowT]):
         self.window.continue_from(cwnd)
 
     @abstractmethod
-    def arrived(self, now: float, rtt: float, base_rtt: float, rate: float, flags: int, *, leads: bool) -> bool:
-        """A packet came that was sent at `rate` with such flags; `leads`: we acknowledge it.
+    def arrived(
+        self, now: float, rtt: float, base_rtt: float, rate: float, flags: int, *, leads: bool, count: int = 1
+    ) -> bool:
+        """`count` packets came that were sent together at `rate` with such flags; `leads`: we acknowledge them.
 
         Whether a round has ended."""
 

@@ -13,6 +13,7 @@ DATA on its way down; docs/assist.md has the rules. START_REQUEST and LEAVE alwa
 import enum
 from typing import Final, NamedTuple, TypeAlias
 
+from hosts.parts.runs import framing
 from hosts.wire.checks import DataReader, check_size, read_header
 from hosts.wire.farewell import Abort, Leave, abort_encoder, abort_format, leave_format
 from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
@@ -263,25 +264,35 @@ def packet_bytes(payload_bytes: int) -> int:
     return payload_bytes + DATA_BYTES + IPV4_UDP_BYTES
 
 
+STREAM: Final = framing(DATA)
+"""Runs of DATA."""
+
+
 def encode_data(data: Data) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32; `receivers` is cut off at 65,535."""
-    return (
-        _DATA.pack(
-            VERSION,
-            NUMBER,
-            Type.DATA,
-            data.flags,
-            data.session,
-            data.seq & MAX_U32,
-            data.leader,
-            data.rate,
-            data.rtt_us,
-            data.send_time_us,
-            data.offset,
-            len(data.payload),
-            min(data.receivers, MAX_U16),
-        )
-        + data.payload
+    return _head(data, len(data.payload)) + data.payload
+
+
+def encode_run(data: Data, size: int) -> bytes:
+    """DATA packets one after the other, each with `size` bytes of the payload, which say the same otherwise."""
+    return STREAM.frame(_head(data, size), data.payload, size)
+
+
+def _head(data: Data, size: int) -> bytes:
+    return _DATA.pack(
+        VERSION,
+        NUMBER,
+        Type.DATA,
+        data.flags,
+        data.session,
+        data.seq & MAX_U32,
+        data.leader,
+        data.rate,
+        data.rtt_us,
+        data.send_time_us,
+        data.offset,
+        size,
+        min(data.receivers, MAX_U16),
     )
 
 

@@ -20,7 +20,9 @@ class PaperFollowing(Following[VegasWindow]):
     def _margin(self) -> float:
         return self._options.n_extra
 
-    def arrived(self, now: float, rtt: float, base_rtt: float, rate: float, flags: int, *, leads: bool) -> bool:
+    def arrived(
+        self, now: float, rtt: float, base_rtt: float, rate: float, flags: int, *, leads: bool, count: int = 1
+    ) -> bool:
         first = self.rtt.samples == 0
         slow_start = bool(flags & FLAG_SLOW_START)
         self._sender_rate = rate

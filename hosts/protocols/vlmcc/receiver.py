@@ -4,11 +4,12 @@ import random
 from collections.abc import Sequence
 from math import inf
 
-from hosts.endpoint import Datagram, DeliverDatagram, Effect, Sample, Send
+from hosts.endpoint import Datagram, DatagramRun, DeliverDatagram, Effect, Sample, Send
 from hosts.parts.gaps import Gaps
 from hosts.parts.jump import Jump
 from hosts.parts.path import Path
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
+from hosts.parts.runs import singly
 from hosts.parts.spread import Wait, spread_rtts
 from hosts.parts.twins import Twins
 from hosts.protocol import Session
@@ -21,6 +22,8 @@ from hosts.protocols.vlmcc.packets import (
     FLAG_SETTLING,
     FLAG_SUPPRESSED,
     NO_RECEIVER,
+    REPORTED_BEFORE,
+    STREAM,
     Ack,
     Challenge,
     Data,
@@ -41,7 +44,7 @@ from hosts.wire.farewell import Abort, Leave
 from hosts.wire.header import CE, SESSION_MAX
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
-from hosts.wire.units import UNIT, to_units, to_us
+from hosts.wire.units import MAX_U32, UNIT, to_units, to_us
 
 FIRST_RETRY_S = 1.0
 """A START_REQUEST without an answer is repeated after so long, then after twice as long each time (ours). While packets
@@ -152,19 +155,52 @@ class VlmccReceiver(RealtimeReceiver):
         self.data_packets += 1
         self.received_bytes += size
         if newest:
-            self._measured(packet, at)
+            self.path.arrived(at, at - packet.send_time_us * _MICRO)
         if packet.leader == self.id:
             effects.append(self._acknowledge(packet, seq, at, now))
         if gaps.take_lost() or is_marked:
             self.following.lost(at, is_marked=is_marked)
         if newest:
             self._newest(packet, at, now, effects)
-        if self.closed:
-            return effects
-        if size and self.session.deliver:
-            effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * _MICRO, at))
-        if packet.flags & FLAG_END:
-            self._stream_ends(packet.offset + size, now)
+        if not self.closed:
+            if size and self.session.deliver:
+                effects.append(_delivered(seq, packet, at))
+            if packet.flags & FLAG_END:
+                self._stream_ends(packet.offset + size, now)
+        return effects
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        """Data that the sender has sent together are taken together."""
+        if run.source != self.sender or not self.options.adaptive:
+            return super().receive_run(run, now=now)
+        return self.receive_pieces(STREAM, run, now)
+
+    def _take_run(self, run: DatagramRun, payload: bytes, now: float) -> Sequence[Effect] | None:
+        """See SessionReceiver; data that say the same."""
+        count, is_groups = run.packets, run.destination == self.session.group
+        if not 1 < count <= REPORTED_BEFORE or self.state != "member" or run.ecn == CE or not is_groups:
+            return None
+        first = run.datagram(0)
+        packet = parse_data(first.data)
+        if packet is None or packet.session != self.number or packet.flags & FLAG_END:
+            return None
+        gaps, size = self.gaps, len(packet.payload)
+        if not gaps.is_next(extend(packet.seq, gaps.highest)) or len(payload) != count * size:
+            return None
+        at = first.came_at(now)  # they left together: how long the way is the first one shows
+        self._heard_at = now
+        seq = gaps.follow(count)
+        self._arrivals.arrived_run(seq, count)
+        self.data_packets += count
+        self.received_bytes += len(payload)
+        self.path.arrived(at, at - packet.send_time_us * _MICRO)
+        last = packet._replace(seq=packet.seq + count - 1 & MAX_U32)
+        effects: list[Effect] = []
+        if packet.leader == self.id:
+            effects.append(self._acknowledge(last, seq + count - 1, at, now))
+        self._newest(last, at, now, effects, count)
+        if not self.closed and size and self.session.deliver:
+            effects += [_delivered(seq + before, one, at) for before, one in singly(packet, payload)]
         return effects
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
@@ -196,11 +232,8 @@ class VlmccReceiver(RealtimeReceiver):
         # Not all in the rhythm in which they joined.
         self._request_at = at + min(self._request_gap, self.options.start_interval_s) * self._rng.uniform(0.75, 1)
 
-    def _measured(self, packet: Data, at: float) -> None:
-        self.path.arrived(at, at - packet.send_time_us * _MICRO)
-
-    def _newest(self, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
-        """What a packet says of path and sender, which is news only when no later one has arrived."""
+    def _newest(self, packet: Data, at: float, now: float, effects: list[Effect], count: int = 1) -> None:
+        """What a packet, of `count`, says of path and sender, which is news only when no later one has arrived."""
         self._last, self._last_at = packet, at
         size = packet_bytes(len(packet.payload)) * 8
         if size > self._packet_bits:
@@ -215,12 +248,7 @@ class VlmccReceiver(RealtimeReceiver):
         rtt = path.rtt(at, here)
         self._wait.stretch(rtt)
         round_ended = following.arrived(
-            at,
-            rtt,
-            path.base_rtt,
-            packet.rate / UNIT,
-            packet.flags,
-            leads=self.leads,
+            at, rtt, path.base_rtt, packet.rate / UNIT, packet.flags, leads=self.leads, count=count
         )
         if round_ended:
             if isinstance(following, AdaptiveFollowing):
@@ -358,6 +386,10 @@ class VlmccReceiver(RealtimeReceiver):
     def _end(self, complete: bool, reason: str) -> list[Effect]:
         self.leads = False
         return super()._end(complete, reason)
+
+
+def _delivered(seq: int, packet: Data, at: float) -> DeliverDatagram:
+    return DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * _MICRO, at)
 
 
 def _twin(challenge: Challenge) -> Challenge:

@@ -4,7 +4,17 @@ import random
 from collections.abc import Sequence
 from math import inf
 
-from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, PeerDropped, Sample, Send, SessionStarted
+from hosts.endpoint import (
+    Address,
+    CongestionSignal,
+    Datagram,
+    DatagramRun,
+    Effect,
+    PeerDropped,
+    Sample,
+    Send,
+    SessionStarted,
+)
 from hosts.parts.members import Members
 from hosts.parts.rate_limit import RateLimit
 from hosts.parts.realtime import RealtimeSender
@@ -16,6 +26,7 @@ from hosts.protocols.vlmcc.control import Clocking
 from hosts.protocols.vlmcc.election import LEAST_PROOF_S, PROOF_RTTS, Election, Verdict
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import (
+    DATA_BYTES,
     FLAG_ASSIST,
     FLAG_BESIDE_OTHERS,
     FLAG_DRAINING,
@@ -31,6 +42,7 @@ from hosts.protocols.vlmcc.packets import (
     StartRequest,
     encode_abort,
     encode_data,
+    encode_run,
     encode_start,
     parse,
 )
@@ -68,6 +80,7 @@ class VlmccSender(RealtimeSender):
         self.members = Members(options.start_interval_s)
         self._sent_at = 0.0  # the last packet
         self._limit = RateLimit(options.rate_limit_bps)
+        self._reads_on = False  # what came together is not read to its end
 
     # --- the application's side
 
@@ -115,6 +128,13 @@ class VlmccSender(RealtimeSender):
             return self._leave(packet, datagram.source, now)
         self.counters["drop_unexpected"] += 1
         return ()
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        """What acknowledgments let go that came together leaves together."""
+        self._reads_on = True
+        effects = list(super().receive_run(run, now=now))
+        self._reads_on = False
+        return [*effects, *self._transmit(now)]
 
     def _ack(self, ack: Ack | Report, source: Address, at: float, now: float) -> Sequence[Effect]:
         """Fig. 2: the id "is there just to prevent errors"."""
@@ -260,7 +280,13 @@ class VlmccSender(RealtimeSender):
         """Send what may be sent (2.2: data, window, bursts)."""
         self._now = now
         effects: list[Effect] = []
-        while self.state == "sending" and now >= max(self.control.may_send_at(now), self._limit.until):
+        while (
+            self.state == "sending"
+            and not self._reads_on
+            and now >= max(self.control.may_send_at(now), self._limit.until)
+        ):
+            if self.run_bytes and self._send_run(now, effects):
+                continue
             if not self._has_payload:
                 self.control.starved = True
                 if now < self._sent_at + HEARTBEAT_S:
@@ -268,9 +294,35 @@ class VlmccSender(RealtimeSender):
             self._send_packet(now, effects)
         return effects
 
+    def _send_run(self, now: float, effects: list[Effect]) -> bool:
+        """Send together what may leave at once; they are told apart by their numbers only. False: that is one packet,
+        at most."""
+        control, options = self.control, self.options
+        if options.rate_limit_bps or not isinstance(control, AdaptiveControl):
+            return False
+        size = options.payload_bytes
+        most = min(control.together(now), self.run_bytes // (DATA_BYTES + size), (len(self._unsent) - 1) // size)
+        if most < 2:
+            return False
+        payload = self._take_payload(most * size)[0]
+        data, ecn = self._next_data(payload, ends=False, now=now)
+        control.sent_run(self.seq, most, now)
+        self._sent_at = now
+        self._send_data_run(encode_run(data, size), DATA_BYTES + size, len(payload), ecn, effects)
+        return True
+
     def _send_packet(self, now: float, effects: list[Effect]) -> None:
+        payload, ends = self._take_payload(self.options.payload_bytes)
+        data, ecn = self._next_data(payload, ends=ends, now=now)
+        encoded = encode_data(data)
+        self.control.sent(self.seq, now)
+        self._sent_at = now
+        self._limit.sent(len(encoded), now)
+        self._send_data(encoded, len(payload), ecn, effects)
+
+    def _next_data(self, payload: bytes, *, ends: bool, now: float) -> tuple[Data, int]:
+        """With what there is to be told now; and its ECN field."""
         options, control, leader = self.options, self.control, self.election.leader
-        payload, ends = self._take_payload(options.payload_bytes)
         flags = FLAG_ASSIST if options.assist == "switch" and not self._audit.misquoted else 0
         flags |= FLAG_SLOW_START if leader is not None and control.window.slow_start else 0
         if self.election.is_settling(now):
@@ -293,11 +345,7 @@ class VlmccSender(RealtimeSender):
             len(self.members),
             payload,
         )
-        encoded = encode_data(data)
-        control.sent(self.seq, now)
-        self._sent_at = now
-        self._limit.sent(len(encoded), now)
-        self._send_data(encoded, len(payload), ecn, effects)
+        return data, ecn
 
     # --- timers
 

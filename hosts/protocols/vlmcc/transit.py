@@ -6,6 +6,9 @@ from typing import Final
 
 BURST_PACKETS: Final = 2
 """2.2: "we have limited the burst length to just two packets"."""
+LATE_S: Final = 0.002
+"""What a busy host's timers and turns are late does not lower the rate: what was due meanwhile leaves together (ours;
+timers fire at whole milliseconds)."""
 
 
 class Transit:
@@ -73,6 +76,18 @@ class BurstPacer:
         self._due = -inf  # for the next packet, had those so far left half a delay apart
         self.next_at = -inf
         """When the next packet may leave."""
+
+    def together(self, now: float, delay: float) -> int:
+        """How many packets may leave at once, where they may as a run: a burst, and what was due before."""
+        if now < self.next_at:
+            return 0
+        late = min(now - self.next_at, LATE_S)
+        return BURST_PACKETS - (now == self._last) + int(late * BURST_PACKETS / delay)
+
+    def sent_run(self, now: float, delay: float) -> None:
+        """So many left."""
+        self._last = now
+        self.next_at = self._due = now + delay
 
     def sent(self, now: float, delay: float) -> None:
         """A packet left; `delay`: rtt / W, seconds."""

@@ -27,3 +27,14 @@ def test_it_remembers_no_more_than_it_has_to_tell() -> None:
     assert arrivals.before(10**9) == 0
     arrivals.arrived(0)
     assert arrivals.before(10**9) == 0
+
+
+def test_a_run_is_as_its_packets() -> None:
+    one, other = Arrivals(), Arrivals()
+    for arrivals in (one, other):
+        arrivals.arrived(3)
+    for seq in range(5, 45):
+        one.arrived(seq)
+    other.arrived_run(5, 40)
+    assert one.before(44) == other.before(44)
+    assert one.before(20) == other.before(20)

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hosts.endpoint import Address, Datagram, DeliverDatagram, Effect, JoinGroup, Send, SessionEnded, StreamEnded
+from hosts.endpoint import (
+    Address,
+    Datagram,
+    DatagramRun,
+    DeliverDatagram,
+    Effect,
+    JoinGroup,
+    Send,
+    SessionEnded,
+    StreamEnded,
+)
 from hosts.parts.doubt import SILENCE_S
 from hosts.protocol import Session
 from hosts.protocols.vlmcc.options import VlmccOptions
@@ -22,10 +32,12 @@ from hosts.protocols.vlmcc.packets import (
     Challenge,
     Data,
     Packet,
+    Report,
     Start,
     StartRequest,
     encode_abort,
     encode_data,
+    encode_run,
     encode_start,
     parse,
 )
@@ -302,3 +314,36 @@ def test_one_packet_far_ahead_of_all_others_is_no_beginning() -> None:
     assert (ear.receiver.gaps.lost_packets, ear.receiver.counters["drop_far_ahead"]) == (0, 1)
     ear.data(seq=0)
     assert ear.receiver.gaps.highest == 99, "but in the middle of a stream one far behind is old"
+
+
+def test_a_run_is_acknowledged_once_and_delivered_packet_by_packet() -> None:
+    ear = Ear("adaptive")
+    ear.run(0.5)
+    receiver = ear.receiver
+    ear.data(leader=receiver.id)
+    before, deliveries, received = len(ear.said), len(ear.events), receiver.data_packets
+    first = Data(
+        7, 0, ear.seq, receiver.id, 100_000, 40_000, int((ear.now - 1000.02) * 1e6), 3 * ear.seq, 1, b"abc" * 5
+    )
+    run = encode_run(first, 3)
+    ear.take(receiver.receive_run(DatagramRun(run, len(run) // 5, SENDER, GROUP, ear.now, ear.now), now=ear.now))
+    report = ear.said[before]
+    assert isinstance(report, Report)
+    assert (len(ear.said), report.seq, report.have & 0b11111) == (before + 1, ear.seq + 4, 0b11111)
+    assert receiver.data_packets == received + 5
+    delivered = [one for one in ear.events[deliveries:] if isinstance(one, DeliverDatagram)]
+    assert [(one.seq, one.offset) for one in delivered] == [(ear.seq + n, 3 * (ear.seq + n)) for n in range(5)]
+
+
+def test_a_run_behind_a_gap_is_taken_packet_by_packet() -> None:
+    """So that what is lost is seen when it is."""
+    ear = Ear("adaptive")
+    ear.run(0.5)
+    receiver = ear.receiver
+    seq = ear.seq + 1
+    first = Data(7, 0, seq, receiver.id, 100_000, 40_000, int((ear.now - 1000.02) * 1e6), 3 * seq, 1, b"abc" * 5)
+    run = encode_run(first, 3)
+    ear.take(receiver.receive_run(DatagramRun(run, len(run) // 5, SENDER, GROUP, ear.now, ear.now), now=ear.now))
+    assert receiver.gaps.lost_packets == 1
+    reports = [one for one in ear.said if isinstance(one, Report)]
+    assert [one.seq for one in reports] == list(range(seq, seq + 5))

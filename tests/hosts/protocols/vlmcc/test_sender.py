@@ -2,20 +2,22 @@
 
 import pytest
 
-from hosts.endpoint import PeerDropped, SessionEnded
+from hosts.endpoint import DatagramRun, PeerDropped, SendRun, SessionEnded
 from hosts.protocols.vlmcc.packets import (
     FLAG_ASSIST,
     FLAG_END,
     FLAG_SETTLING,
     FLAG_SLOW_START,
     Ack,
+    Report,
     Start,
     encode_ack,
     encode_leave,
+    encode_report,
 )
 from hosts.wire.farewell import Abort, Leave
 from hosts.wire.reason import Reason
-from tests.hosts.protocols.vlmcc.talk import RTT, Talk, address, steady
+from tests.hosts.protocols.vlmcc.talk import OWN, RTT, Talk, address, steady
 
 
 def test_without_a_receiver_there_is_a_packet_per_initial_rtt() -> None:
@@ -297,3 +299,22 @@ def test_hostile_acknowledgments_are_dropped() -> None:
     talk.hear(encode_ack(Ack(7, 2, last.seq, last.send_time_us)), address(2))
     assert talk.sender.counters["drop_not_leader"] == 1
     assert talk.sender.control.smoothed_rtt == rtt
+
+
+def test_what_reports_let_go_that_came_together_leaves_as_a_run() -> None:
+    """Where the runtime takes runs; with one head, and counted packet by packet."""
+    talk = steady(rules="adaptive")
+    sender = talk.sender
+    sender.run_bytes = 65_507
+    seq = sender.seq
+    talk.now += 0.05
+    last = talk.sent[-1]
+    reports = b"".join(
+        encode_report(Report(7, 1, number, last.send_time_us, 0, 2**32 - 1, 0)) for number in range(seq - 6, seq)
+    )
+    run = DatagramRun(reports, len(reports) // 6, address(1), OWN)
+    runs = [one for one in sender.receive_run(run, now=talk.now) if isinstance(one, SendRun)]
+    assert runs[0].packets > 2
+    assert sender.seq - seq == sum(one.packets for one in runs)
+    assert len(sender.control.transit) <= sender.control.window.cwnd
+    assert sender.counters["acks"] >= 6

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hosts.protocols.vlmcc.transit import BurstPacer, Transit
+from hosts.protocols.vlmcc.transit import LATE_S, BurstPacer, Transit
 
 
 def test_packets_are_lost_in_the_order_in_which_they_left() -> None:
@@ -53,3 +53,14 @@ def test_acknowledgments_all_at_once_do_not_send_a_window_at_once() -> None:
     for first, last in zip(sent, sent[cwnd:], strict=False):
         assert last - first > 0.4 * rtt
     assert sent[-1] > 1.4 * rtt
+
+
+def test_what_was_due_while_the_host_was_late_leaves_together() -> None:
+    """But of no more time than a timer may be late."""
+    pacer, delay = BurstPacer(), 0.0005
+    pacer.sent_run(1.0, delay)
+    assert pacer.together(1.0 + delay / 2, delay) == 0
+    assert pacer.together(1.0 + 2.5 * delay, delay) == 2 + 3
+    assert pacer.together(9.0, delay) == 2 + 2 * LATE_S / delay
+    pacer.sent_run(9.0, delay)
+    assert pacer.next_at == 9.0 + delay
