@@ -7,18 +7,19 @@ from hosts.protocols.rla.answers import Answers
 from hosts.protocols.rla.inflight import Packet
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import DATA_BYTES, Data, encode_data, encode_run
+from hosts.protocols.rla.window import Window
 from hosts.wire.header import ECT_0, NOT_ECT
 
 
 class Copies:
     """Of one session."""
 
-    __slots__ = ("_counters", "_ecn", "_session", "assisted")
+    __slots__ = ("_counters", "_ecn", "_session", "_window")
 
-    def __init__(self, session: int, options: RlaOptions, counters: Counter[str]) -> None:
+    def __init__(self, session: int, options: RlaOptions, window: Window, counters: Counter[str]) -> None:
+        """`window` knows whether switches are asked for help."""
         self._session = session
-        self.assisted = options.assist == "switch"
-        """Whether switches are asked for help."""
+        self._window = window
         self._ecn = ECT_0 if options.rules == "tcp" else NOT_ECT
         self._counters = counters
 
@@ -61,5 +62,5 @@ class Copies:
         now: float,
     ) -> Data:
         srtt_ms, time_us = int(srtt_max * 1e3) + 1, int(now * 1e6)
-        assist, ratio, waits = self.assisted, answers.ratio, answers.waits
+        assist, ratio, waits = self._window.is_helped, answers.ratio, answers.waits
         return Data(self._session, end, again, seq, srtt_ms, time_us, offset, payload, assist, ratio, waits)

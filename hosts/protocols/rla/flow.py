@@ -48,19 +48,17 @@ class Flow:
         self.options = options
         self._counters = counters
         self.listening = RandomListening(options, rng, WINDOW_PACKETS)
-        self._copies = Copies(session, options, counters)
         self.branches: dict[Address, Branch] = {}
         self._by_number: dict[int, Branch] = {}
         self._inflight = InFlight()
         self._repairs = Repairs(self._inflight, self._by_number, options.rexmit_thresh, counters, self._copy)
         self._advertised = Advertised(self.branches, self._inflight)
         self.window = Window(options, self.listening, self._inflight, self._advertised, self._repairs, self.branches)
+        self._copies = Copies(session, options, self.window, counters)
         self._congestion = Congestion(
             options, counters, self.listening, self._inflight, self._repairs, self.window, self.branches
         )
-        self.trust = Trust(
-            options, self._inflight, self.window, self._copies, self._repairs, self._advertised, self.branches
-        )
+        self.trust = Trust(options, self._inflight, self.window, self._repairs, self._advertised, self.branches)
         self.joined = 0
         """Receivers so far, and the next one's number."""
         self.arrived = 0

@@ -13,7 +13,6 @@ from hosts.endpoint import Address, Effect, PeerMisquoted
 from hosts.parts.witness import Said, Witness
 from hosts.protocols.rla.advertised import Advertised
 from hosts.protocols.rla.branch import Branch
-from hosts.protocols.rla.copies import Copies
 from hosts.protocols.rla.inflight import InFlight
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import CHILD_BITS
@@ -33,14 +32,12 @@ class Trust:
         options: RlaOptions,
         inflight: InFlight,
         window: Window,
-        copies: Copies,
         repairs: Repairs,
         advertised: Advertised,
         branches: Mapping[Address, Branch],
     ) -> None:
         self._inflight = inflight
         self._window = window
-        self._copies = copies
         self._repairs = repairs
         self._advertised = advertised
         self._branches = branches
@@ -94,7 +91,7 @@ class Trust:
     def _pass_by(self, witness: Witness, now: float) -> list[Effect]:
         """From now on all speak for themselves, and have what they have said so far."""
         self.misquoted = witness.misquoted
-        self._window.is_helped = self._copies.assisted = False
+        self._window.is_helped = False
         inflight = self._inflight
         for branch in self._branches.values():
             first = witness.has_itself(branch.address)
