@@ -10,7 +10,7 @@ from typing import Final
 
 from engine.command.programs import module_command
 from experiments.lan.network import SENDER, Lan
-from experiments.lan.scenario import LanScenario
+from experiments.lan.scenario import DATA_BYTES, LINK, LanScenario
 from hosts import protocols
 from topologies.emulation.child import Child, ChildError, stop_all
 from topologies.emulation.flow_run import sink_command, source_command
@@ -20,10 +20,6 @@ from topologies.emulation.session_run import ENDLESS_INPUT, stream_command, wait
 from topologies.plan import FIRST_FLOW_PORT
 from topologies.results.run_folder import RunFolder, SeriesWriter
 
-LINK: Final = "link"
-"""The series of what the first receiver's interface has received: `t`, `bytes`."""
-DATA_BYTES: Final = 20_000
-"""What a receiver has got when it is not only announcements (ours)."""
 _GROUP: Final = "232.78.0.1"
 _PORT: Final = 5078
 _LEAD_S: Final = 5.0

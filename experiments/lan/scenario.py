@@ -1,10 +1,15 @@
 """What is run on the LAN, as a document: one session, alone or beside one TCP."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from topologies.scenario.activity import TcpFlow
+
+LINK: Final = "link"
+"""The series of what the first receiver's interface has received: `t`, `bytes`."""
+DATA_BYTES: Final = 20_000
+"""What a receiver has got when it is not only announcements (ours)."""
 
 
 class _Part(BaseModel):

@@ -1,5 +1,7 @@
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,3 +106,13 @@ def test_the_schema_knows_every_kind_of_node_and_fault() -> None:
     result = RUNNER.invoke(cli.app, ["scenario", "schema"])
     definitions = json.loads(result.stdout)["$defs"]
     assert {"P4Switch", "Host", "Link", "Session", "TcpFlow", "SwitchRestart", "LinkDown"} <= set(definitions)
+
+
+def test_a_run_does_not_load_what_few_need() -> None:
+    """Each took half as long as all the rest."""
+    script = (
+        "import sys, topologies.cli, topologies.emulation.runner, topologies.simulation.runner\n"
+        "print({'networkx', 'numpy', 'setuptools'} & set(sys.modules), 'mininet' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set() True"

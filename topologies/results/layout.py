@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import networkx
-
 MOST_LEAVES_IN_COLUMNS = 40
 """With more, names in one column would lie on each other (the bound is ours)."""
 
@@ -23,6 +21,8 @@ def lay_out(nodes: Sequence[str], links: Sequence[tuple[str, str]], root: str | 
     parts of the network that it does not reach come after it."""
     if not nodes:
         return {}
+    import networkx  # takes 0.14 s, and many runs have no picture
+
     graph: networkx.Graph[str] = networkx.Graph()
     graph.add_nodes_from(nodes)
     graph.add_edges_from(links)

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from typing import Literal, TypeAlias
 
-import networkx
-
 from controller.network import MAX_HOSTS, MAX_PORT, MAX_SWITCHES
 from hosts import protocols
 from hosts.security.secured import lacks_help
 from topologies.scenario import activity, congestion, logical_tree
 from topologies.scenario.errors import FieldPath, Finding
-from topologies.scenario.network import HOST_NETWORK, AnyQueue, Link, Red
+from topologies.scenario.network import HOST_NETWORK, AnyQueue, Link, Red, connected_parts
 from topologies.scenario.quantity import format_duration
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import DEFAULT_FAN_OUT, Session
@@ -157,8 +155,7 @@ def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
         interface = f"{name}-eth{max(degree[name], highest.get(name, 1))}"
         if name in scenario.switches and len(interface) > MAX_INTERFACE_NAME:
             yield ("nodes", name), f"too long for a switch: interface names such as {interface} have 15 bytes"
-    graph = networkx.Graph([link.between for link in scenario.links])
-    parts = sorted(networkx.connected_components(graph), key=len, reverse=True)
+    parts = sorted(connected_parts(link.between for link in scenario.links), key=len, reverse=True)
     for part in parts[1:]:
         name = next(name for name in [*scenario.nodes, *sorted(part)] if name in part)
         if name in scenario.nodes:

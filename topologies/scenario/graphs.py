@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import networkx
 from pydantic import Field, model_validator
 
 from topologies.scenario.generators import GeneratorError, Made, MadeLink
@@ -124,6 +123,8 @@ class Graph(Strict):
             raise GeneratorError(f"makes more than {MAX_SWITCHES} switches" if nodes > 10**12 else _too_many(nodes))
         if "seed" in parameters:
             given["seed"] = 1 if self.seed is None else self.seed
+        import networkx  # takes 0.14 s, and few scenarios need it
+
         try:
             return networkx.Graph(getattr(networkx, self.networkx)(**given))
         except (networkx.NetworkXException, ValueError) as error:
@@ -142,6 +143,8 @@ def _read(path: Path) -> Any:
         lines = path.read_text(encoding="utf-8", errors="replace").encode("ascii", "replace").decode().splitlines()
     except OSError as error:
         raise GeneratorError(f"{path}: {error.strerror or error}") from None
+    import networkx  # as above
+
     try:
         graph: Any = networkx.Graph(networkx.parse_gml(lines, label="id"))
     except RecursionError:

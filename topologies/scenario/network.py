@@ -1,5 +1,6 @@
 """The network part of a scenario: nodes, links and their queues."""
 
+from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -330,3 +331,24 @@ class DirectedLink(BaseModel):
     reorder: Reorder | None = None
     duplicate: float = 0.0
     mtu: int | None = None
+
+
+def connected_parts(links: Iterable[tuple[str, str]]) -> list[set[str]]:
+    """The parts of a network between which there is no link, in the order of their first links. (networkx has it too,
+    and takes 0.14 s of each run's start.)"""
+    neighbours: dict[str, list[str]] = {}
+    for one, other in links:
+        neighbours.setdefault(one, []).append(other)
+        neighbours.setdefault(other, []).append(one)
+    parts = []
+    seen: set[str] = set()
+    for node in neighbours:
+        if node not in seen:
+            part, waiting = {node}, [node]
+            while waiting:
+                found = {*neighbours[waiting.pop()]} - part
+                part |= found
+                waiting.extend(found)
+            parts.append(part)
+            seen |= part
+    return parts

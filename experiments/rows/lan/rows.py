@@ -8,8 +8,7 @@ from experiments.harness.relations import EachBetween, Every, Only
 from experiments.harness.row import Bars, Case, Experiment, Row
 from experiments.harness.runs import Finished
 from experiments.lan.network import CLIENT, SERVER
-from experiments.lan.run import DATA_BYTES, LINK
-from experiments.lan.scenario import LanScenario
+from experiments.lan.scenario import DATA_BYTES, LINK, LanScenario
 from experiments.rows.rates import rate
 
 _LINKS: Final = ((20e6, 60_000), (100e6, 250_000))

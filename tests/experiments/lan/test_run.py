@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.lan.run import LINK, run
-from experiments.lan.scenario import LanScenario
+from experiments.lan.run import run
+from experiments.lan.scenario import LINK, LanScenario
 from tests.experiments.lan.test_scenario import DOCUMENT
 from topologies.results.run_folder import RunFolder
 
