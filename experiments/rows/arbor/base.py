@@ -11,7 +11,7 @@ PACKET_BYTES: Final = 1500
 ASSISTED: Final = "switches"
 """The series of cases with P4 switches that help."""
 SECONDS: Final = 60.0
-QUICK_SECONDS: Final = 30.0
+QUICK_SECONDS: Final = 20.0
 FROM_SHARE: Final = 1 / 3
 """Of a run: rates are of what comes after."""
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, NearReference, Only, Ordered, RatioBetween
-from experiments.harness.row import Case, Curve, Experiment, Figure, Timeline
+from experiments.harness.row import ONE_RUN, Case, Curve, Experiment, Figure, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.rates import line, rate, tcp_counter
 from experiments.rows.webrc.base import (
@@ -87,6 +87,7 @@ FIG9: Final = Experiment(
     ),
     Timeline("kbit/s"),
     curves=_sharing_curves,
+    quick_runs=ONE_RUN,
 )
 
 # --- Fig. 10
@@ -166,6 +167,7 @@ FIG10: Final = Experiment(
     ),
     Timeline("kbit/s, ms"),
     curves=_coordination_curves,
+    quick_runs=ONE_RUN,
 )
 
 # --- Fig. 11
