@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable
 
 import finsy as fy
-from rich.console import Console
-from rich.logging import RichHandler
 
 _FAILED_TASK = re.compile(r"^fy:(?P<switch>[^|]+)")
 _TASK_NAME = re.compile(r"^\[(?P<switch>[^|\]]+)[|\]]")
@@ -19,6 +17,9 @@ def set_up(verbose: bool = False) -> None:
     """Log to stderr: with rich on a terminal, else one plain line a record."""
     handler: logging.Handler
     if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.logging import RichHandler
+
         handler = RichHandler(console=Console(stderr=True), show_path=False, rich_tracebacks=False)
         form = "%(message)s"
     else:
