@@ -24,6 +24,9 @@ MOST_S: Final = 0.002
 """Hosts' part of a round trip that counts: two of the pacer's quanta, as long as a timer may be late (ours)."""
 GAIN: Final = 1 / 8
 """RFC 6298's alpha."""
+MOST_OUTSIDE: Final = 1 / 4
+"""Of the window: what acknowledgments of four packets and a host of today take (ours). In queues of few packets windows
+are small, most of them is outside, and a session that had all of that had three times a TCP's rate."""
 REMEMBERED: Final = 64
 """Times of departure, of which acknowledgments may still come (ours: of a round trip, or more)."""
 
@@ -71,6 +74,5 @@ class HostTime:
 
 def outside_network(rate: float, loop_s: float, network_s: float, cwnd: float) -> float:
     """How many packets are on their way, but not in the network, at `rate` packets/s when a packet is acknowledged by
-    all `loop_s` after it left. At most a window: BBR, too, has no more than twice of what the path holds in flight for
-    the sake of acknowledgments that are late or come together (BBR.DefaultCwndGain)."""
-    return min(rate * max(0.0, loop_s - network_s), cwnd) if network_s else 0.0
+    all `loop_s` after it left. At most `MOST_OUTSIDE` of the window."""
+    return min(rate * max(0.0, loop_s - network_s), MOST_OUTSIDE * cwnd) if network_s else 0.0

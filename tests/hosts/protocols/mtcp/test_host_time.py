@@ -2,7 +2,7 @@
 
 import pytest
 
-from hosts.protocols.mtcp.host_time import MOST_S, HostTime, outside_network
+from hosts.protocols.mtcp.host_time import MOST_OUTSIDE, MOST_S, HostTime, outside_network
 from hosts.protocols.mtcp.packets import Feedback, encode_feedback, parse
 
 
@@ -43,13 +43,13 @@ def test_it_is_bounded_where_a_host_is_overwhelmed() -> None:
 
 
 def test_beside_others_the_network_is_to_hold_the_window() -> None:
-    """A quarter of the time from a packet to its acknowledgment passes in programs: after some round trips so many
+    """A sixth of the time from a packet to its acknowledgment passes in programs: after some round trips so many
     packets more are on their way that the rate is the window's by the network's round trip time."""
-    cwnd, network_s, loop_s = 15.0, 0.02, 0.025
+    cwnd, network_s, loop_s = 15.0, 0.02, 0.024
     rate = cwnd / loop_s
     for _ in range(20):
         rate = (cwnd + outside_network(rate, loop_s, network_s, cwnd)) / loop_s
     assert rate == pytest.approx(cwnd / network_s, rel=1e-3)
     assert outside_network(rate, 0.019, network_s, cwnd) == 0
     assert outside_network(rate, loop_s, 0.0, cwnd) == 0, "the path is not known"
-    assert outside_network(rate, 9.0, network_s, cwnd) == cwnd, "no more where a host is overwhelmed"
+    assert outside_network(rate, 9.0, network_s, cwnd) == MOST_OUTSIDE * cwnd, "no more where a host is overwhelmed"

@@ -260,7 +260,7 @@ def test_a_large_window_leaves_in_turns() -> None:
     assert turns == [80, 80, 80, 60]
 
 
-@pytest.mark.parametrize(("beside_others", "in_flight"), [(False, 10), (True, 15)])
+@pytest.mark.parametrize(("beside_others", "in_flight"), [(False, 10), (True, 12)])
 def test_beside_others_what_is_outside_the_network_counts_beside_the_window(
     beside_others: bool, in_flight: int
 ) -> None:
