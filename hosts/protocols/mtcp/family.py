@@ -168,7 +168,7 @@ class Family:
             self.counters["refused"] += 1
             ack = JoinAck(self.session, False, reason, join.epoch, child=source)
             refusal = Send(encode_join_ack(ack), source)
-            return [refusal] if self.membership is None else [refusal, *self.membership.refused(source, reason)]
+            return [refusal] if self.membership is None else [refusal, *self.membership.refused(source, reason, now)]
         buffer_bytes = min(join.window, self.options.buffer_bytes * (1 if self.node.lineage else KEPT_BUFFERS))
         child = self.agent.add_child(source, buffer_bytes, now, first=self._first(join))
         child.epoch = join.epoch
@@ -259,7 +259,7 @@ class Family:
         room = self._has_room(now) or self._owes(source, now)
         room = room and source not in lineage and len(lineage) + 1 < MAX_LEVELS
         agent = not lineage or bool(self.children) or self.options.agent
-        others = () if self.membership is None else self.membership.candidates()
+        others = () if self.membership is None else self.membership.candidates(now)
         load, is_member = len(self.children), self.membership is not None and source in self.membership.active
         offer = Offer(self.session, room, agent, query.time_us, load, len(lineage), others, is_member)
         return Send(encode_offer(offer), source)

@@ -20,6 +20,10 @@ TAKE_OVER_TRIES = 2
 """Of an agent's children (ours): what asks them may be lost."""
 CANDIDATES = 64
 """So many agents are named to somebody who looks for a parent (ours)."""
+LOOK_S = 0.1
+"""Who has room is looked up so often where more have than are named (ours): among 10,000 members a look takes 6 ms, and
+all of them ask. Who has become full meanwhile refuses, and the next one is asked.
+"""
 
 
 class Membership:
@@ -44,6 +48,8 @@ class Membership:
         self._orphans: dict[Address, tuple[float, Address]] = {}
         self._call_at = 0.0
         self._taken_over: Counter[Address] = Counter()
+        self._open: tuple[list[Address], list[Address]] = ([], [])  # agents, and spare ones, that have room
+        self._open_until = -inf
 
     def sender_clock_us(self, at: float) -> int:
         """Its own."""
@@ -179,14 +185,24 @@ class Membership:
         # In the first half of its time it may still find another parent that holds what it lacks.
         return orphan is not None and now >= orphan[0] - self._grace_s / 2
 
-    def refused(self, source: Address, reason: Reason) -> list[Effect]:
+    def refused(self, source: Address, reason: Reason, now: float) -> list[Effect]:
         """Somebody was. Whoever may still find a place below is not for the application to know."""
-        if reason is Reason.STARTED or (reason is Reason.FULL and not self.candidates()):
+        if reason is Reason.STARTED or (reason is Reason.FULL and not self.candidates(now)):
             return [PeerRefused(source, reason.text)]
         return []
 
-    def candidates(self) -> tuple[Address, ...]:
+    def candidates(self, now: float) -> tuple[Address, ...]:
         """Who else may be asked for a place."""
+        if now >= self._open_until:
+            self._open = self._with_room()
+            self._open_until = now + LOOK_S if len(self._open[0]) > CANDIDATES else -inf
+        agents, spares = self._open
+        named = self._rng.sample(agents, CANDIDATES) if len(agents) > CANDIDATES else agents
+        room = CANDIDATES - len(named)
+        return (*named, *(self._rng.sample(spares, room) if len(spares) > room else spares))
+
+    def _with_room(self) -> tuple[list[Address], list[Address]]:
+        """Agents, and where that may be needed spare ones."""
         load = Counter(entry.parent for entry in self._roster.members.values() if entry.state not in FINAL)
         limit = self._options.fan_out
         open_to = [
@@ -198,6 +214,4 @@ class Membership:
         spares: list[Address] = []
         if len(self._agent.children) >= limit:  # agents may have reasons of their own to refuse somebody
             spares = [entry.address for entry in open_to if entry.spare and not (entry.agent or load[entry.address])]
-        named = self._rng.sample(agents, CANDIDATES) if len(agents) > CANDIDATES else agents
-        room = CANDIDATES - len(named)
-        return (*named, *(self._rng.sample(spares, room) if len(spares) > room else spares))
+        return agents, spares

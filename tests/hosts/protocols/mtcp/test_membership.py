@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from hosts.endpoint import Address, PeerDropped, PeerFinished, PeerJoined, PeerRefused, Send
 from hosts.protocols.mtcp import membership
 from hosts.protocols.mtcp.control import Entry, State
@@ -92,22 +94,44 @@ def test_agents_with_room_are_named_and_spare_ones_when_there_is_no_other_place(
     session = Session()
     session.note(ONE, agent=True)
     session.note(TWO)
-    assert session.membership.candidates() == (ONE,)
+    assert session.membership.candidates(0.0) == (ONE,)
     for address in (ONE, TWO):
         session.agent.add_child(address, 5000, now=0.0)
-    assert session.membership.candidates() == (ONE, TWO)
+    assert session.membership.candidates(0.0) == (ONE, TWO)
     for port in (2, 3):
         session.note(Address("10.0.0.3", port), parent=ONE)
-    assert ONE not in session.membership.candidates()  # its places are taken
-    assert len(session.membership.candidates()) <= membership.CANDIDATES
+    assert ONE not in session.membership.candidates(0.0)  # its places are taken
+    assert len(session.membership.candidates(0.0)) <= membership.CANDIDATES
+
+
+def test_where_many_have_room_all_members_are_gone_through_now_and_then_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, looks, look = Session(), [0], Membership._with_room
+
+    def counted(self: Membership) -> tuple[list[Address], list[Address]]:
+        looks[0] += 1
+        return look(self)
+
+    monkeypatch.setattr(Membership, "_with_room", counted)
+    for port in range(2 * membership.CANDIDATES):
+        session.note(Address("10.0.0.3", port), agent=True)
+    named = [session.membership.candidates(0.0009 * step) for step in range(100)]
+    assert looks == [1]
+    assert {len(places) for places in named} == {membership.CANDIDATES}
+    assert len(set(named)) > 90, "other ones each time"
+    session.membership.candidates(membership.LOOK_S)
+    assert looks == [2]
+    few = Session()
+    assert few.membership.candidates(0.0) == ()
+    few.note(ONE, agent=True)
+    assert few.membership.candidates(0.0) == (ONE,), "one of few is named as soon as it is there"
 
 
 def test_a_refusal_is_final_only_when_there_is_no_other_place() -> None:
     session = Session()
-    assert session.membership.refused(TWO, Reason.FULL) == [PeerRefused(TWO, Reason.FULL.text)]
+    assert session.membership.refused(TWO, Reason.FULL, 0.0) == [PeerRefused(TWO, Reason.FULL.text)]
     session.note(ONE, agent=True)
-    assert session.membership.refused(TWO, Reason.FULL) == []
-    assert session.membership.refused(TWO, Reason.STARTED) == [PeerRefused(TWO, Reason.STARTED.text)]
+    assert session.membership.refused(TWO, Reason.FULL, 0.0) == []
+    assert session.membership.refused(TWO, Reason.STARTED, 0.0) == [PeerRefused(TWO, Reason.STARTED.text)]
 
 
 def test_an_agents_own_children_are_called_and_not_for_ever() -> None:
