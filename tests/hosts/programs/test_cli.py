@@ -165,6 +165,10 @@ RECV = ("recv", "--group", "239.1.1.1", "--port", "5000")
             "--receivers: a sender of webrc hears of no receivers",
         ),
         (
+            [*SEND, "--protocol", "webrc", "--wait", "3"],
+            "--wait: a sender of webrc hears of no receivers and waits for none",
+        ),
+        (
             ["send", "{huge}", *TO, "--protocol", "webrc"],
             "cannot be sent: it has 1000000000000 bytes, and in such packets at most",
         ),

@@ -140,3 +140,40 @@ def test_a_switch_falls_back_within_a_second(tmp_path: Path, fault: str, hosts: 
     merged = unheard(run, names, since - 0.6, since - 0.2)
     assert merged < 0.2, "progress is heard of all the time"
     assert merged < unheard(run, names, since, since + 1.5) < FALLBACK_S
+
+
+def beside_three(assist: str) -> str:
+    """Four receivers over long links of their own behind one bottleneck, on which three TCPs are as well."""
+    queue = "queue: {kind: droptail, packets: 30}"
+    links = ["[sender, s0], rate: 100 Mbps, delay: 1 ms", f"[s0, s1], rate: 4 Mbps, delay: 5 ms, {queue}"]
+    links += [f"[s1, r{number}], rate: 100 Mbps, delay: {50 + 5 * number} ms" for number in range(4)]
+    hosts, traffic = ["sender", *(f"r{number}" for number in range(4))], []
+    for number in range(3):
+        ends = f"a{number}", f"b{number}"
+        hosts += ends
+        links += [f"[{ends[0]}, s0], rate: 100 Mbps, delay: 1 ms", f"[s1, {ends[1]}], rate: 100 Mbps, delay: 50 ms"]
+        flow = f"kind: tcp, source: {ends[0]}, destination: {ends[1]}, congestion_control: reno"
+        traffic.append(f"  - {{{flow}, start: {1 + 0.3 * number:.1f} s}}")
+    return scenario_text(
+        "name: beside-three\nseed: 1\nduration: 14 s",
+        dict.fromkeys(("s0", "s1"), "p4") | dict.fromkeys(hosts, "host"),
+        links,
+        "sessions:",
+        "  - {id: 1, protocol: mtcp, sender: sender, group: 232.1.0.1, port: 5001, endless: true,",
+        f"     assist: {assist}, tree: one-level, receivers: [r0, r1, r2, r3]}}",
+        "traffic:",
+        *traffic,
+    )
+
+
+def test_merging_costs_nothing_beside_tcps_and_over_long_links(tmp_path: Path) -> None:
+    """A delay that is merged must not look longer than it is to each: it would, if summaries carried the largest of old
+    samples, and the session would have a third of a fair share."""
+    rates = {}
+    for assist in ("none", "switch"):
+        rows = simulate(tmp_path / assist, beside_three(assist)).series("session-1-r0")
+        settled = [row for row in rows if row.get("t", 0.0) > 6.0]
+        first, last = settled[0], settled[-1]
+        rates[assist] = (last["received_bytes"] - first["received_bytes"]) * 8 / (last["t"] - first["t"])
+    assert rates["switch"] > 0.85 * rates["none"]
+    assert rates["switch"] > 0.6 * 4e6 / 4

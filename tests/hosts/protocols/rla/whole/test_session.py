@@ -66,6 +66,15 @@ def test_the_bottleneck_is_used() -> None:
         assert receiver.rate_bps(10, 20) > 0.85 * 5e6 * 1000 / 1072
 
 
+def test_more_than_a_bitmap_is_in_flight() -> None:
+    """714 packets of path; an answer's bitmap tells of 512."""
+    world = World(1, size=None, rate_bps=10e6, limit_packets=1000, delays_s=(0.397,))
+    world.network.run(12)
+    flow = world.sender_core.flow
+    assert flow.end - flow.base > 714
+    assert world.receivers[0].rate_bps(11, 12) > 0.9 * 10e6
+
+
 def test_all_receivers_together_answer_a_packet_about_once() -> None:
     """And a way back that is as narrow as the way there, with a queue shorter than they are many, holds nothing up."""
     world = World(16, size=None, rate_bps=5e6, limit_packets=12, delays_s=(0.01,))
