@@ -5,7 +5,7 @@ cwnd is in packets; all else are bytes.
 
 from collections.abc import Iterable
 from math import inf
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.rtt import INITIAL_TIMEOUT_S
@@ -18,9 +18,6 @@ from hosts.protocols.mtcp.pacing import GAIN
 from hosts.protocols.mtcp.paper_control import PaperControl
 from hosts.protocols.mtcp.window_control import WindowControl
 from hosts.protocols.mtcp.wire import UNLIMITED
-
-LOOP_GAIN: Final = 1 / 8
-"""RFC 6298's alpha."""
 
 
 class TransitWindow:
@@ -136,7 +133,6 @@ class Congestion:
         "_round_start",
         "control",
         "governing_cwnd",
-        "loop_s",
         "network_s",
         "rate",
         "rtt_s",
@@ -167,8 +163,6 @@ class Congestion:
         """Packets/s that all children got in the last round trip."""
         self.network_s = 0.0
         """The round trip time of the slowest child, without what hosts take; 0: not known, or not paced by that."""
-        self.loop_s = 0.0
-        """From a packet's departure until all children have acknowledged it, on average; 0: not known."""
         self._cut_floor = first  # losses of packets before it have been reacted on
         self._round_end = first
         self._round_start: float | None = None
@@ -247,7 +241,6 @@ class Congestion:
             if self._options.adaptive and self._options.assist == "none":
                 self.network_s = rtt_s
             self.rate = self._round_packets / elapsed
-            self.loop_s += LOOP_GAIN * (elapsed - self.loop_s) if self.loop_s else elapsed
             self.control.round_trip_ended(delay, self.rate, self.rtt_s, self.used, children, now)
         self._round_end = max(end, base + self.governing_cwnd)
         self._round_start = now

@@ -7,13 +7,6 @@ the hosts idle. So what the hosts take counts beside it: as many packets as went
 longer than the network's (ours; BBRv2 adds to its window what acknowledgments that come together bring likewise, its
 `extra_acked`). It is bounded, so that it is no more than a moment's data where a host is overwhelmed, and nothing on
 a path that is longer than that.
-
-Beside others it is not what fills the network that counts, but what a TCP has there. Its hosts answer within
-microseconds, so that its whole window is in the network, and so is what has just left the queue: its place is taken
-again before anybody else's packet comes. A window of which a quarter waits in programs, and for acknowledgments that
-tell of several packets, has three quarters of the rate, and loses more, for others take the places that it leaves. So
-beside others all counts that is between the network's round trip time and the time until all children have
-acknowledged.
 """
 
 from typing import Final
@@ -24,9 +17,6 @@ MOST_S: Final = 0.002
 """Hosts' part of a round trip that counts: two of the pacer's quanta, as long as a timer may be late (ours)."""
 GAIN: Final = 1 / 8
 """RFC 6298's alpha."""
-MOST_OUTSIDE: Final = 1 / 4
-"""Of the window: what acknowledgments of four packets and a host of today take (ours). In queues of few packets windows
-are small, most of them is outside, and a session that had all of that had three times a TCP's rate."""
 REMEMBERED: Final = 64
 """Times of departure, of which acknowledgments may still come (ours: of a round trip, or more)."""
 
@@ -70,9 +60,3 @@ class HostTime:
         if not network_s:
             return 0
         return int(rate * max(0.0, min(self._mean_s, MOST_S) - network_s))
-
-
-def outside_network(rate: float, loop_s: float, network_s: float, cwnd: float) -> float:
-    """How many packets are on their way, but not in the network, at `rate` packets/s when a packet is acknowledged by
-    all `loop_s` after it left. At most `MOST_OUTSIDE` of the window."""
-    return min(rate * max(0.0, loop_s - network_s), MOST_OUTSIDE * cwnd) if network_s else 0.0

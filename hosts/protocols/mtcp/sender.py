@@ -18,7 +18,7 @@ from hosts.protocol import Session
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.control import encode_abort, encode_announce
 from hosts.protocols.mtcp.family import Family
-from hosts.protocols.mtcp.host_time import HostTime, outside_network
+from hosts.protocols.mtcp.host_time import HostTime
 from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.pacing import Pacer
@@ -291,12 +291,7 @@ class MtcpSender(StreamSender):
     def _within_hosts(self) -> int:
         """Bytes that may be on their way through the hosts' programs."""
         congestion = self.agent.congestion
-        rate, network_s = congestion.rate, congestion.network_s
-        if congestion.beside_others:
-            packets = outside_network(rate, congestion.loop_s, network_s, congestion.window.cwnd)
-        else:
-            packets = self._host_time.packets(rate, network_s)
-        return int(packets * self.options.payload_bytes)
+        return self._host_time.packets(congestion.rate, congestion.network_s) * self.options.payload_bytes
 
     def _transmit_run(self, effects: list[Effect], room: int, cwnd: int, pace: float | None, now: float) -> int:
         """Send several packets together, of at most `room` bytes of the stream; how many bytes they have. 0: not even

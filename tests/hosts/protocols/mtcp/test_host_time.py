@@ -2,7 +2,7 @@
 
 import pytest
 
-from hosts.protocols.mtcp.host_time import MOST_OUTSIDE, MOST_S, HostTime, outside_network
+from hosts.protocols.mtcp.host_time import MOST_S, HostTime
 from hosts.protocols.mtcp.packets import Feedback, encode_feedback, parse
 
 
@@ -40,16 +40,3 @@ def test_it_is_bounded_where_a_host_is_overwhelmed() -> None:
     for _ in range(100):
         host.answered(feedback(1, 2_000_000), 2.0, 5.0)
     assert host.packets(1e5, 0.0005) == int(1e5 * (MOST_S - 0.0005))
-
-
-def test_beside_others_the_network_is_to_hold_the_window() -> None:
-    """A sixth of the time from a packet to its acknowledgment passes in programs: after some round trips so many
-    packets more are on their way that the rate is the window's by the network's round trip time."""
-    cwnd, network_s, loop_s = 15.0, 0.02, 0.024
-    rate = cwnd / loop_s
-    for _ in range(20):
-        rate = (cwnd + outside_network(rate, loop_s, network_s, cwnd)) / loop_s
-    assert rate == pytest.approx(cwnd / network_s, rel=1e-3)
-    assert outside_network(rate, 0.019, network_s, cwnd) == 0
-    assert outside_network(rate, loop_s, 0.0, cwnd) == 0, "the path is not known"
-    assert outside_network(rate, 9.0, network_s, cwnd) == MOST_OUTSIDE * cwnd, "no more where a host is overwhelmed"

@@ -19,7 +19,6 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
-from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.silence import PROVEN_TIMES, SILENT_S, START_BYTES
 from hosts.protocol import Session
 from hosts.protocols.mtcp.control import (
@@ -258,26 +257,6 @@ def test_a_large_window_leaves_in_turns() -> None:
             assert bench.core.wake_at == bench.now
         effects = bench.wake()
     assert turns == [80, 80, 80, 60]
-
-
-@pytest.mark.parametrize(("beside_others", "in_flight"), [(False, 10), (True, 12)])
-def test_beside_others_what_is_outside_the_network_counts_beside_the_window(
-    beside_others: bool, in_flight: int
-) -> None:
-    """Where whoever runs it takes runs."""
-    bench = sending()
-    bench.core.run_bytes = 15_000
-    congestion = bench.core.agent.congestion
-    congestion.rate, congestion.network_s, congestion.loop_s = 500.0, 0.02, 0.0301
-    window = congestion.window
-    assert isinstance(window, AdaptiveWindow)
-    window.cwnd = window.ssthresh = 10.0
-    window.beside_others = beside_others
-    bench.write(50_000)
-    while bench.core.limit == "pacing":
-        bench.wake()
-    assert bench.core.limit == "cwnd"
-    assert bench.core.agent.end == in_flight
 
 
 def test_a_subtree_s_smaller_window_counts() -> None:
