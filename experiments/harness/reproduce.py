@@ -128,7 +128,9 @@ def reproduce(
         for row_id in dict.fromkeys(need.row.id for job in emulated for need in job.needs):
             results[row_id].notes.append("the emulated part was left out: it needs root")
         emulated = []
-    jobs = [*emulated, *(job for job in jobs if job.run.world not in IN_REAL_TIME)]
+    computed = [job for job in jobs if job.run.world == "formula"]
+    simulated = [job for job in jobs if job.run.world not in (*IN_REAL_TIME, "formula")]
+    jobs = [*emulated, *_mixed(simulated, computed)]
     values: _Values = defaultdict(dict)
     missing = Counter(need.row.id for job in jobs for need in job.needs)
 
@@ -160,6 +162,13 @@ def reproduce(
                 done += 1
                 on_run(done, len(jobs))
     return list(results.values())
+
+
+def _mixed(simulated: Sequence[_Job], computed: Sequence[_Job]) -> list[_Job]:
+    """Both, spread evenly among each other: what is computed in this process shares one interpreter's lock, and
+    simulations are there for the other processors meanwhile."""
+    places = [((number + 0.5) / len(jobs), job) for jobs in (simulated, computed) for number, job in enumerate(jobs)]
+    return [job for _, job in sorted(places, key=lambda item: item[0])]
 
 
 def _jobs(rows: Sequence[Row], options: Options) -> list[_Job]:

@@ -167,6 +167,15 @@ def test_emulations_have_the_machine_for_themselves_but_for_a_quick_look(
     assert batches == [(["emu", "sim"], 3), (["lan"], 1)]
 
 
+def test_what_is_computed_comes_between_simulations(fake_runs: list[Run]) -> None:
+    """It shares one interpreter's lock; together it would leave all processors but one idle."""
+    computed = make_row([Case(f"{number}", {"case": number}, "formula") for number in range(4)])
+    simulated = make_row([Case(f"{number}", {"case": number}) for number in range(2)])
+    rows = [replace(computed, id="computed"), replace(simulated, id="simulated")]
+    reproduce(rows, Options(parallel=1, seeds=1), quiet)
+    assert [run.world for run in fake_runs] == ["formula", "sim", "formula"] * 2
+
+
 def test_a_row_needs_either_an_experiment_or_a_reason() -> None:
     with pytest.raises(ValueError, match="either"):
         Row("c", "p", "sim", "t", "v", "c")
