@@ -13,6 +13,7 @@ from typing import Annotated, NamedTuple
 import typer
 from typer.exceptions import Abort, TyperException
 
+from engine.command.examples import add_examples
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED
 
 
@@ -123,6 +124,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     if not _is_installed(part):
         raise NotInstalled(f"`canopy {_command(arguments)}` is in the package canopy, not in canopy-agents")
     app: typer.Typer = importlib.import_module(part.module).app
+    add_examples(app, part.group or "")
     root.add_typer(app, name=part.group)
     return root
 

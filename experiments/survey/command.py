@@ -12,7 +12,7 @@ from engine.command.fail import fail
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(epilog="Example: canopy survey mtcp tfmcc --cells 20 --seed 1")
+@app.command()
 def survey(
     names: Annotated[list[str] | None, typer.Argument(metavar="PROTOCOL", help="All, unless some are named.")] = None,
     cells: Annotated[int, typer.Option(min=1, max=2000, help="Networks.")] = 200,
