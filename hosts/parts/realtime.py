@@ -167,8 +167,9 @@ class RealtimeReceiver(SessionReceiver):
         packet = read_packet(datagram.data, parse, self.counters)
         if packet is None:
             return None
-        if packet.session != self.number or datagram.source != self.sender or self.closed:
-            self.counters["drop_other_session"] += 1
+        if datagram.source != self.sender or packet.session != self.number or self.closed:
+            is_other = packet.session != self.number
+            self.counters["drop_other_session" if is_other else "drop_stranger"] += 1
             return None
         return packet
 

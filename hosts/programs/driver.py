@@ -18,7 +18,7 @@ from hosts.programs.progress import Display
 from hosts.protocol import Protocol, Session
 from hosts.runtime import sockets
 from hosts.runtime.runtime import Runtime
-from hosts.security.complaint import complaint
+from hosts.security.complaint import complaint, others
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 
@@ -150,6 +150,7 @@ class Driver:
         )
         self.runtime.every(COMPLAINT_INTERVAL_S, self._complain)
         self._complaint: str | None = None
+        self._others: str | None = None
         self.display.detail(self.runtime.kernel)
         self._loop = asyncio.get_running_loop()
         self.observer = Observer(endpoint, self._loop.time())
@@ -207,11 +208,16 @@ class Driver:
             self._loop.call_later(wait, self._give_up, wait)
 
     def _complain(self, now: float) -> None:
-        """Say once what keeps the endpoint from taking part, as long as it does not."""
-        if self.narrator.started_at is None and (found := complaint(self.runtime.endpoint.counters)) != self._complaint:
+        """Say once what keeps the endpoint from taking part, as long as it does not, and who else is in the group."""
+        counters = self.runtime.endpoint.counters
+        if self.narrator.started_at is None and (found := complaint(counters)) != self._complaint:
             self._complaint = found
             if found is not None:
                 self.display.fail(found)
+        if self.role == "receiver" and (found := others(counters, self.session)) != self._others:
+            self._others = found
+            if found is not None:
+                self.display.say(found)
 
     def _hint(self) -> None:
         if self.narrator.started_at is None:

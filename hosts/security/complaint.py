@@ -1,4 +1,5 @@
-"""What is amiss when a member hears nothing that it can open, or an open session's something that is sealed."""
+"""What is amiss when a member hears nothing that it can open, or an open session's something that is sealed; and that
+others send in a session's group."""
 
 from collections.abc import Mapping
 
@@ -25,4 +26,14 @@ def complaint(counters: Mapping[str, int]) -> str | None:
             return words
     if counters.get("drop_sealed"):
         return "what arrives is sealed: this session wants the line that its sender printed, or --secret-file"
+    return None
+
+
+def others(counters: Mapping[str, int], session: int | None) -> str | None:
+    """One line for a receiver's user, where another session than its own, `session`, is in the group; None: nothing of
+    one has come. Either may be a stranger's."""
+    if counters.get("changed_session"):
+        return f"another session was announced in this group, and answers nothing: this is session {session}"
+    if session is not None and counters.get("drop_other_session"):
+        return f"another session is in this group, too: this is session {session} (--session takes one that you choose)"
     return None
