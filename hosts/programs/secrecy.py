@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import typer
 
 from hosts.endpoint import Address
+from hosts.programs.concealment import conceal
 from hosts.programs.keyfile import new_keys, new_seed, public, read_hop_keys, read_secret, read_seed
 from hosts.programs.progress import Display
 from hosts.programs.registration import Registration
@@ -128,9 +129,11 @@ def receiver_place(
     display: Display,
     hop_file: Path | None = None,
 ) -> Place:
-    """A receiver's. KeysError, OSError."""
+    """A receiver's. What is secret of `link` is no longer shown among the process's arguments. KeysError, OSError."""
     filed = None if secret_file is None else _from_file(secret_file)
     found = None if link is None else parse_link(link)
+    if link is not None:
+        conceal(link.partition("#")[2])
     for said in (found, filed):
         if said is not None and said.group is not None:
             group, port = _only(said.group, group, port)
