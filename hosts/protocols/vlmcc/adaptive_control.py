@@ -9,6 +9,7 @@ from typing import Final
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.gaps import REORDERING
 from hosts.parts.loss_events import LossEvents
+from hosts.parts.rtt import DelayEstimator
 from hosts.protocols.vlmcc.control import Clocking, WindowControl
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import REPORTED_BEFORE, Report
@@ -38,7 +39,7 @@ class AdaptiveControl(WindowControl[AdaptiveWindow]):
         self._marked: int | None = None  # as the leader counts
         self._losses = LossEvents()
         self._held_rtts = 0
-        self._before = self.window.cwnd, self.rtt  # the last challenge was accepted
+        self._before: tuple[float, DelayEstimator] | None = None  # the last challenge was accepted
 
     def together(self, now: float) -> int:
         """How many packets may leave as a run."""
@@ -69,9 +70,16 @@ class AdaptiveControl(WindowControl[AdaptiveWindow]):
         self.window.beside_others = beside_others
 
     def take_back(self) -> None:
-        """The challenger that took over has not acknowledged anything: what was before counts."""
-        cwnd, self.rtt = self._before
-        self.window.continue_from(cwnd)
+        """The leader has not acknowledged anything: what was before it took over counts, as far as something was."""
+        if self._before is None:
+            self.rtt = self._estimator()
+        else:
+            cwnd, self.rtt = self._before
+            self.window.continue_from(cwnd)
+
+    def first_leader(self, now: float) -> None:
+        super().first_leader(now)
+        self._before = None
 
     def reinstate(self, now: float) -> None:
         super().reinstate(now)

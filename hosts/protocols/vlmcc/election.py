@@ -15,6 +15,11 @@ PROOF_RTTS: Final = 3.0
 LEAST_PROOF_S: Final = 1.0
 """A challenger that leads is to acknowledge something within so many times what its challenge took, and at least so
 long (ours): else a word would do to stop the session."""
+FIRST_PROOF_S: Final = 2.0
+MOST_FIRST_PROOF_S: Final = 8.0
+"""The session's first leader, whose round trip time nobody knows, has so long: RFC 6298's first timeout (1 s), behind
+the half second between two packets of a session that nobody leads, and as much again. Twice as long each time that it
+was not enough, up to twice the largest round trip that counts (ours)."""
 DISTRUST_S: Final = 60.0
 """One that did not is not heard for so long (ours)."""
 MOST_DISTRUSTED: Final = 64
@@ -31,8 +36,16 @@ class Leader:
     settled_at: float
     """Before that no other challenge is heard."""
     heard_at: float
+    first: int
+    """The first packet that was sent since: what it says of others proves nothing, for anybody may have heard them."""
     prove_by: float = inf
     """Unless it has acknowledged something by then it is no leader; inf: it has."""
+
+    def acknowledges(self, seq: int, now: float) -> None:
+        """It says that it has a packet."""
+        self.heard_at = now
+        if seq >= self.first:
+            self.prove_by = inf
 
 
 class Verdict(enum.Enum):
@@ -54,6 +67,7 @@ class Election:
         self.previous: Leader | None = None
         """Who led until it fell silent."""
         self._distrusted: OrderedDict[int, float] = OrderedDict()  # until when
+        self._first_proof_s = FIRST_PROOF_S
 
     def judge(self, challenge: Challenge, rate: float, now: float) -> Verdict:
         """`rate`: W / rtt of the sender, packets per second. A challenge may have been true only when it was sent."""
@@ -76,12 +90,19 @@ class Election:
         """Whether challenges are ignored, for the leader is new."""
         return self.leader is not None and now < self.leader.settled_at
 
-    def elect(self, receiver: int, address: Address, rtt: float, now: float) -> Leader:
-        """A receiver leads from now on, and has `rtt` (seconds) for its round trip."""
-        leader = Leader(receiver, address, now, now + self._options.settling_rtts * rtt, now)
+    def elect(self, receiver: int, address: Address, rtt: float, seq: int, now: float) -> Leader:
+        """A receiver leads from now on, and has `rtt` (seconds) for its round trip; `seq` is the next packet."""
+        leader = Leader(receiver, address, now, now + self._options.settling_rtts * rtt, now, seq)
         self.leader = leader
         self.previous = None
         return leader
+
+    def elect_first(self, receiver: int, address: Address, seq: int, now: float) -> None:
+        """Nobody leads, and the first who asks does."""
+        leader = self.elect(receiver, address, 0.0, seq, now)
+        if self._options.adaptive:
+            leader.prove_by = now + self._first_proof_s
+            self._first_proof_s = min(2 * self._first_proof_s, MOST_FIRST_PROOF_S)
 
     def lose(self) -> None:
         """The leader is silent."""

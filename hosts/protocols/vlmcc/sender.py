@@ -158,8 +158,7 @@ class VlmccSender(RealtimeSender):
             self.counters["leaders_reinstated"] += 1
             election.reinstate(now)
             self.control.reinstate(now)
-        leader.heard_at = now
-        leader.prove_by = inf
+        leader.acknowledges(seq, now)
         cuts = control.cuts
         rtt = self._bounded(rtt)
         if isinstance(control, PaperControl):
@@ -211,7 +210,7 @@ class VlmccSender(RealtimeSender):
             self._send_away(challenge.receiver, source, effects)
         elif verdict is Verdict.ACCEPTED:
             counters["leader_changes"] += 1
-            leader = self.election.elect(challenge.receiver, source, rtt, now)
+            leader = self.election.elect(challenge.receiver, source, rtt, self.seq, now)
             if self.options.adaptive:
                 leader.prove_by = now + max(LEAST_PROOF_S, PROOF_RTTS * self._bounded(age))
             # Nobody's word takes the rate up by more than what it is; the least window would, over a short round trip.
@@ -233,7 +232,7 @@ class VlmccSender(RealtimeSender):
         elif control.clocking is Clocking.NOBODY:
             # Somebody has to be the first; the others challenge when they are worse off.
             self.counters["leader_changes"] += 1
-            election.elect(request.receiver, source, 0.0, now)
+            election.elect_first(request.receiver, source, self.seq, now)
             control.first_leader(now)
         leader = election.leader
         waited_us = max(0, int((now - at) * 1e6))

@@ -5,7 +5,15 @@ import pytest
 from hosts.endpoint import Datagram, Send
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.protocols.vlmcc.adaptive_control import HOLD_RTTS
-from hosts.protocols.vlmcc.packets import FLAG_BESIDE_OTHERS, FLAG_DRAINING, Ack, encode_ack, parse
+from hosts.protocols.vlmcc.packets import (
+    FLAG_BESIDE_OTHERS,
+    FLAG_DRAINING,
+    Ack,
+    Report,
+    encode_ack,
+    encode_report,
+    parse,
+)
 from hosts.wire.header import ECT_0
 from tests.hosts.protocols.vlmcc.talk import OWN, RTT, Talk, address, steady
 
@@ -171,3 +179,45 @@ def test_a_queue_that_is_suddenly_longer_than_the_path_leaves_the_path_its_lengt
     talk.run(15 * RTT)
     assert len(bases) > 1
     assert min(bases) > 0.99 * talk.base
+
+
+def test_what_a_challenger_says_of_packets_from_before_it_led_proves_nothing() -> None:
+    """Anybody may have heard them."""
+    talk = steady(rules="adaptive")
+    talk.lose = lambda seq: talk.sent[-1].leader == 2
+    last = talk.sent[-1]
+    talk.challenge(2, 0.001, rtt=4.0, base=4.0)
+    talk.hear(encode_report(Report(7, 2, last.seq, last.send_time_us, 0, 1, 0)), address(2))
+    talk.run(1.1)
+    assert talk.sender.counters["leaders_unproven"] == 1
+
+
+def test_a_first_leader_that_never_acknowledges_costs_two_seconds() -> None:
+    talk = Talk(rules="adaptive")
+    talk.lose = lambda seq: talk.sent[-1].leader == 1
+    talk.run(1.0)
+    talk.start(1)
+    last = talk.sent[-1]
+    talk.hear(encode_report(Report(7, 1, last.seq, last.send_time_us, 0, 1, 0)), address(1))
+    talk.run(1.9)
+    assert talk.sent[-1].leader == 1
+    talk.run(0.6)
+    assert talk.sender.counters["leaders_unproven"] == 1
+    assert talk.sent[-1].leader == 0
+    talk.start(2)
+    talk.run(2.0)
+    assert talk.sent[-1].leader == 2
+    assert talk.sender.control.rate > 20
+
+
+def test_one_that_is_far_leads_at_the_second_time() -> None:
+    talk = Talk(rules="adaptive")
+    talk.rtt = talk.base = 3.0
+    talk.run(1.0)
+    talk.start(1)
+    talk.run(2.5)
+    assert talk.sent[-1].leader == 0
+    talk.start(1)
+    talk.run(8.0)
+    assert talk.sent[-1].leader == 1
+    assert talk.sender.counters["leaders_unproven"] == 1
