@@ -13,7 +13,7 @@ PACKAGES = ("controller", "engine", "experiments", "hosts", "topologies")
 BELOW = ("engine", "controller", "hosts")
 RUN = (
     *("topologies.scenario", "topologies.plan", "topologies.link_spec", "topologies.on_off", "topologies.agenda"),
-    *("topologies.forging", "topologies.results", "topologies.stage", "topologies.play"),
+    *("topologies.swallowing", "topologies.forging", "topologies.results", "topologies.stage", "topologies.play"),
 )
 """What emulation and simulation share, the lowest first."""
 

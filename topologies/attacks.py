@@ -25,6 +25,7 @@ from topologies.scenario.activity import Attack, Forgery
 from topologies.scenario.network import Host, Link
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Session
+from topologies.swallowing import AGENT, has_agents
 
 FORGERIES: Final[tuple[Forgery, ...]] = get_args(Forgery)
 HARMLESS: Final = 0.01
@@ -32,12 +33,22 @@ HARMLESS: Final = 0.01
 MOST_DELAY_S: Final = 3.0
 """By which one packet may delay an open session: a block's repair, or the time in which it shows that somebody has not
 gone (ours)."""
-JOINING: Final[frozenset[Forgery]] = frozenset({"join", "claim"})
+JOINING: Final[frozenset[Forgery]] = frozenset({"join", "claim", "slow"})
 MOST_JOIN_DELAY_S: Final = 4.0
 """By which those may who join and are not there: others wait for them as for who is silent (`hosts/parts/silence.py`),
 and slowstart may begin slowly (ours)."""
+MOST_AGENT_DELAY_S: Final = 10.0
+"""By which one may that serves others and passes nothing on: `parent_timeout_s` (6 s), and the file or the rest of it
+from another parent (ours)."""
 MOST_SLOWER: Final = 0.05
 """Of an open session without a file, in the seconds that are simulated (ours)."""
+
+
+def most_delay_s(attack: str) -> float:
+    """By which an attack may delay an open session."""
+    if attack == AGENT:
+        return MOST_AGENT_DELAY_S
+    return MOST_JOIN_DELAY_S if attack in JOINING else MOST_DELAY_S
 
 
 class Way(NamedTuple):
@@ -67,6 +78,8 @@ EMULATED: Final = (
     SIMULATED[3]._replace(switch="embedded"),
     WAYS[3],
 )
+LISTENS_S: Final = 0.5
+"""For so long one that takes part has listened when the session begins (ours)."""
 STRANGER: Final = "stranger"
 """The host that attacks in an emulation."""
 NOISE_S: Final = 0.6
@@ -111,10 +124,11 @@ class Effect:
 
     @property
     def is_survived(self) -> bool:
-        """Whether all had all, and not much later."""
-        most_s = MOST_JOIN_DELAY_S if self.attack in JOINING else MOST_DELAY_S
-        late = self.later_s is not None and self.later_s > most_s
-        return self.ok and not late and not (self.slower is not None and self.slower > MOST_SLOWER)
+        """Whether all had all, and not much later. Of those that end below an agent that passes nothing on the sender
+        cannot know it."""
+        ok = self.ok or (self.attack == AGENT and self.whole == self.receivers)
+        late = self.later_s is not None and self.later_s > most_delay_s(self.attack)
+        return ok and not late and not (self.slower is not None and self.slower > MOST_SLOWER)
 
     @property
     def colour(self) -> str:
@@ -149,7 +163,7 @@ def command(
     (docs/security.md), on open sessions, with and without P4 switches, on sealed ones, with and without switches' help
     for those that can have it, and on signed ones. With --emulate the stranger is a host, and without P4 switches means
     a Linux bridge. Exit status: 1 when one on a sealed or signed session is not harmless, or one on an open session
-    loses it something or delays it by more than 3 s, one that joins by more than 4 s.
+    loses it something or delays it by more than 3 s, one that joins by more than 4 s, an agent by more than 10 s.
     """
     try:
         loaded = load_scenario(scenario, purpose="emulate" if emulate else "simulate")
@@ -196,6 +210,8 @@ def simulated(path: Path, scenario: Scenario, folder: Path, way: Way) -> Ran:
     """In virtual time."""
     from topologies.simulation.runner import SimulationOptions, simulate_scenario
 
+    if any(isinstance(one, Attack) and one.forgery == AGENT for one in scenario.faults):
+        scenario = with_stranger(scenario)
     options = SimulationOptions(path, out=folder, report=False, quiet=True)
     return Ran({result.id: result for result in simulate_scenario(scenario, options).sessions}, {})
 
@@ -229,7 +245,8 @@ def with_stranger(scenario: Scenario) -> Scenario:
     nodes = {**scenario.nodes, STRANGER: Host(kind="host")}
     faults = [one.model_copy(update={"host": STRANGER}) if isinstance(one, Attack) else one for one in scenario.faults]
     links = [*scenario.links, Link(between=(STRANGER, switch))]
-    return scenario.model_copy(update={"nodes": nodes, "links": links, "faults": faults})
+    # A copy would keep what it has found out of the nodes that it had.
+    return Scenario.model_construct(**{**dict(scenario), "nodes": nodes, "links": links, "faults": faults})
 
 
 def attacked(
@@ -243,11 +260,12 @@ def attacked(
     bases: dict[tuple[str, ...], Ran] = {}
     with tempfile.TemporaryDirectory(prefix="canopy-attack-") as place:
         for way in ways:
-            secured = _secured(scenario, way)
-            kind = (way.security, way.switch if run is emulated else "", "helped" if way.helped else "")
-            base = bases.get(kind) or run(path, secured, Path(place) / "-".join(kind), way)
-            bases[kind] = base
             for attack in attacks:
+                secured = _secured(scenario, way, is_served=attack == AGENT)
+                emulated_by = way.switch if run is emulated else ""
+                kind = (way.security, emulated_by, "helped" * way.helped, AGENT * (attack == AGENT))
+                base = bases.get(kind) or run(path, secured, Path(place) / "-".join(kind), way)
+                bases[kind] = base
                 faults = [
                     _fault(part, way, session.id, session.start, base.results, scenario.duration)
                     for session in scenario.sessions
@@ -268,12 +286,14 @@ def _with_whole_path(session: Session, folder: Path) -> Session:
     )
 
 
-def _secured(scenario: Scenario, way: Way) -> Scenario:
+def _secured(scenario: Scenario, way: Way, *, is_served: bool) -> Scenario:
     """The scenario with all sessions of this kind; sealed ones have no help of switches but where the way is to have
-    it."""
+    it. `is_served`: receivers take for a parent who offers itself."""
     sessions = []
     for one in scenario.sessions:
-        update = {"security": way.security}
+        update: dict[str, object] = {"security": way.security}
+        if is_served and one.tree == "one-level" and has_agents(one.protocol):
+            update["tree"] = "automatic"
         if way.security != "none":
             update["assist"] = "switch" if way.helped and one.may_be_helped else "none"
         sessions.append(one.model_copy(update=update))
@@ -285,8 +305,9 @@ def _fault(
 ) -> Attack:
     """The attack, in the middle of what the session takes without it, which is all the time where it has no end."""
     ended = _ended(base[session])
-    middle = start if attack in BEFORE else (start + (duration if ended is None else ended)) / 2
-    return Attack.model_construct(kind="attack", at=middle, session=session, forgery=attack, spoofed=way.spoofed)
+    middle = (start + (duration if ended is None else ended)) / 2
+    at = max(0.0, start - LISTENS_S) if attack == AGENT else start if attack in BEFORE else middle
+    return Attack.model_construct(kind="attack", at=at, session=session, forgery=attack, spoofed=way.spoofed)
 
 
 def _ended(result: SessionResult) -> float | None:

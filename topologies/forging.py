@@ -12,7 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from hosts.endpoint import Address, Datagram
 from hosts.protocol import Protocol
-from hosts.protocols.webrc.packets import LCT_VERSION
+from hosts.protocols.webrc.flute.fdt import FdtInstance, FileEntry, encode_fdt
+from hosts.protocols.webrc.flute.transmission import MOST_RAPTORQ_SYMBOLS, Transmission
+from hosts.protocols.webrc.packets import FDT_TOI, LCT_VERSION, NO_CODE, OBJECT_TOI, RAPTORQ
 from hosts.protocols.webrc.packets import encode as encode_lct
 from hosts.protocols.webrc.packets import parse as parse_lct
 from hosts.wire.farewell import Abort, Fin
@@ -20,10 +22,11 @@ from hosts.wire.format import Format, by_kind
 from hosts.wire.header import HEADER, HEADER_BYTES, VERSION
 from hosts.wire.reason import Reason
 from topologies.scenario.activity import Forgery
+from topologies.swallowing import AGENT
 
-BEFORE: Final = frozenset({"announcement", "join"})
+BEFORE: Final[frozenset[Forgery]] = frozenset({"announcement", "join", "agent"})
 """Comes before the session, the others into the middle of it."""
-PARTS: Final[dict[Forgery, tuple[Forgery, ...]]] = {"claim": ("join", "claim")}
+PARTS: Final[dict[Forgery, tuple[Forgery, ...]]] = {"claim": ("join", "claim"), "slow": ("join", "slow")}
 """An attack that has several, each at its time."""
 OWN_PORT: Final = 7000
 STRANGER: Final = Address("10.255.255.254", OWN_PORT)
@@ -40,8 +43,13 @@ OTHER_SESSION: Final = 0x7A7A7A7A
 """The session that `announcement` announces."""
 DATA: Final = "DATA"
 ANNOUNCE: Final = "ANNOUNCE"
-JOIN: Final = "JOIN"
+JOINS: Final = ("JOIN", "START_REQUEST")
+FEEDBACK: Final = frozenset({"ACK", "REPORT", "CHALLENGE"})
 """Names of formats."""
+SLOW_RTT_US: Final = 500_000
+"""Of one that says that it gets next to nothing: half a second away (ours)."""
+ABSURD: Final = Transmission(RAPTORQ, 255 * MOST_RAPTORQ_SYMBOLS * 1024, 1024, z=255)
+"""What a `description` has of a file: 14 GB in as many blocks as there may be, each as large as it may be."""
 
 
 class Heard(NamedTuple):
@@ -97,9 +105,11 @@ def forged(attack: str, heard: Heard) -> list[Datagram] | None:
     """The packets alone, each once: whom they reach is the network's."""
     if attack == "replay":
         return [one for _, one in _replayed(heard)] or None
-    if attack in ("data", "end", "far"):
+    if attack in ("data", "end", "far", "description", "outsider", "slow"):
         data = heard.data
-        return None if data is None else list(_data(attack, heard, data))
+        return None if data is None else list(_MADE_OF_DATA.get(attack, _data)(attack, heard, data))
+    if attack == AGENT:  # it is no packet that does it (swallowing.py)
+        return []
     if attack == "garbage":
         return [Datagram(_garbage(heard), heard.sender, heard.group) for _ in range(MANY)]
     if attack == "reports":
@@ -157,6 +167,49 @@ def _of_lct(attack: str, octets: bytes) -> bytes:
     return encode_lct(changed)
 
 
+def _description(attack: str, heard: Heard, datagram: Datagram) -> Iterator[Datagram]:
+    """An FDT instance (RFC 6726): the session's file is another one, in blocks that no receiver has room for."""
+    octets = datagram.data
+    if octets[0] >> 4 != LCT_VERSION:  # it is sealed, or no protocol with descriptions
+        return
+    file = FileEntry(OBJECT_TOI, "absurd", ABSURD.length, ABSURD)
+    document = encode_fdt(FdtInstance([file], is_complete=True, is_full=True))
+    fti = Transmission(NO_CODE, len(document), len(document), 1).encode()
+    told = parse_lct(octets)._replace(toi=FDT_TOI, encoding=NO_CODE, payload_id=0, symbol=document, fti=fti)
+    yield datagram._replace(data=encode_lct(told._replace(fdt_instance=1)))
+
+
+def _outsider(attack: str, heard: Heard, datagram: Datagram) -> Iterator[Datagram]:
+    """What has the stranger's own address, and says that it is the sender's."""
+    for one in (*_data("data", heard, datagram), *_farewell("abort", heard)):
+        yield one._replace(source=heard.own)
+
+
+def _slow(attack: str, heard: Heard, datagram: Datagram) -> Iterator[Datagram]:
+    """One joins at the stranger's own address, and says in each way that there is that it gets next to nothing."""
+    yield _join(heard, 0)
+    found, octets = heard.format(DATA), datagram.data
+    if found is None or octets[0] != VERSION:
+        return
+    _, _, kind, flags, session = HEADER.unpack_from(octets)
+    data: Any = by_kind([found])[kind].decode(octets, kind, flags, session)
+    known = {name: getattr(data, name) for name in ("session", "seq", "round") if name in data._fields}
+    known |= dict.fromkeys(("time_comp_us", "echo_time_us", "time_us"), data.send_time_us)
+    known |= dict.fromkeys(("rtt_us", "base_rtt_us"), SLOW_RTT_US)
+    known |= dict.fromkeys(("cwnd", "rate", "min_cwnd", "number", "stands_for", "sack"), 1)
+    known |= {"receiver": OWN_RECEIVER, "window": WINDOW, "loss_rate": 1 << 15, "nack": 1, "hurry": 1}
+    for layout in heard.protocol.packets:
+        names = {one.name for one in layout.kinds} if isinstance(layout, Format) else set()
+        make: Any = layout.make
+        if isinstance(layout, Format) and names & FEEDBACK and {"receiver", "window"} & set(make._fields):
+            measured = sum(flag.mask for flag in layout.flags if flag.name in ("have_rtt", "have_loss"))
+            packet = make(**{name: known.get(name, measured if name == "flags" else 0) for name in make._fields})
+            yield Datagram(layout.encode(packet), heard.own, heard.sender)
+
+
+_MADE_OF_DATA: Final = {"description": _description, "outsider": _outsider, "slow": _slow}
+
+
 def _farewell(attack: str, heard: Heard) -> Iterator[Datagram]:
     """The sender's abort to all or to one receiver; a receiver's to the sender."""
     heard_data = heard.data
@@ -186,9 +239,9 @@ def _announcement(heard: Heard) -> Iterator[Datagram]:
 
 def _join(heard: Heard, number: int) -> Datagram:
     """Somebody joins at the stranger's own address."""
-    found = heard.format(JOIN)
+    found = next((made for name in JOINS if (made := heard.format(name)) is not None), None)
     own = heard.own._replace(port=heard.own.port + number)
-    if found is None:  # of VLMCC and WEBRC nobody has to join at the sender
+    if found is None:  # of WEBRC nobody has to join at the sender
         return Datagram(_garbage(heard), own, heard.sender)
     make: Any = found.make
     known = {"session": heard.session, "receiver": OWN_RECEIVER + number, "window": WINDOW, "from_start": 1}

@@ -6,16 +6,30 @@ from typing import Any
 import pytest
 
 from hosts import protocols
-from hosts.endpoint import Address, Datagram
+from hosts.endpoint import Address, Datagram, Send
+from hosts.protocol import Session
 from hosts.protocols.mtcp.control import Join, encode_abort, encode_fin
 from hosts.protocols.mtcp.packets import Data, encode_data, parse
+from hosts.protocols.vlmcc.packets import Type
+from hosts.protocols.webrc.flute.fdt import parse_fdt
+from hosts.protocols.webrc.packets import FDT_TOI, OBJECT_TOI
+from hosts.protocols.webrc.packets import parse as parse_alc
+from hosts.wire.farewell import Abort
+from hosts.wire.format import Format, by_kind
+from hosts.wire.header import HEADER
 from hosts.wire.reason import Reason
-from topologies.forging import FAR, MANY, OWN_RECEIVER, STRANGER, Heard, forge
+from topologies.forging import ABSURD, FAR, MANY, OWN_RECEIVER, STRANGER, Heard, forge
 
 GROUP, SENDER = Address("239.1.1.1", 5000), Address("10.0.0.1", 10000)
 ONE, TWO = Address("10.0.0.2", 10000), Address("10.0.0.3", 10000)
 DATA = Datagram(encode_data(7, False, 10, 1, 14000, bytes(1400)), SENDER, GROUP)
 SAID = Datagram(encode_abort(7, Reason.NONE), ONE, SENDER)
+
+
+def read(data: bytes) -> tuple[int, int, int]:
+    """Kind, flags and session."""
+    _, _, kind, flags, session = HEADER.unpack_from(data)
+    return kind, flags, session
 
 
 def heard(datagrams: dict[Address, Datagram]) -> Heard:
@@ -95,3 +109,57 @@ def test_where_nobody_joins_or_all_is_sealed_it_says_what_it_can() -> None:
     forged = forge("claim", heard({SENDER: sealed})._replace(protocol=protocols.get("vlmcc")))
     assert forged is not None
     assert forged[1][1] == Datagram(sealed.data, STRANGER, SENDER)
+
+
+def of_stream(protocol: str) -> Heard:
+    """What is heard of a stream whose sender has said something to all."""
+    of = protocols.get(protocol)
+    sender = of.sender(Session(GROUP, session=7, realtime=protocol != "mtcp"), random.Random(1), {})
+    effects = list(sender.start(now=0.0))
+    for step in range(200):
+        now = step / 100
+        if sender.send_space:
+            effects += sender.write(bytes(min(1000, sender.send_space)), now=now)
+        if sender.wake_at is not None and sender.wake_at <= now:
+            effects += sender.handle_timer(now=now)
+    said = [one.data for one in effects if isinstance(one, Send) and one.destination == GROUP]
+    return heard({ONE: Datagram(said[-1], SENDER, GROUP)})._replace(protocol=of)
+
+
+@pytest.mark.parametrize(("protocol", "names"), [("tfmcc", ["JOIN", "REPORT"]), ("arbor", ["JOIN", "REPORT"])])
+def test_one_that_says_that_it_gets_next_to_nothing(protocol: str, names: list[str]) -> None:
+    told = of_stream(protocol)
+    forged = forge("slow", told)
+    assert forged is not None
+    assert {(to, one.source) for to, one in forged} == {(SENDER, STRANGER)}
+    formats = by_kind(layout for layout in told.protocol.packets if isinstance(layout, Format))
+    packets = [(formats[one.data[2]], formats[one.data[2]].decode(one.data, *read(one.data))) for _, one in forged]
+    assert [kind.name for layout, _ in packets for kind in layout.kinds] == names
+    assert {packet.receiver for _, packet in packets} == {OWN_RECEIVER}
+    assert packets[-1][1].rate == 1
+
+
+def test_one_that_would_lead_at_next_to_no_rate() -> None:
+    forged = forge("slow", of_stream("vlmcc"))
+    assert forged is not None
+    kinds = [one.data[2] for _, one in forged]
+    assert kinds[0] == Type.START_REQUEST
+    assert {Type.CHALLENGE, Type.REPORT} <= set(kinds)
+
+
+def test_files_in_absurd_blocks() -> None:
+    forged = forge("description", of_stream("webrc"))
+    assert forged is not None
+    assert [(to, one.source) for to, one in forged] == [(ONE, SENDER), (TWO, SENDER)]
+    packet = parse_alc(forged[0][1].data)
+    (file,) = parse_fdt(packet.symbol).files
+    assert (packet.toi, file.toi, file.transmission) == (FDT_TOI, OBJECT_TOI, ABSURD)
+    assert forge("description", heard({ONE: DATA})) == [], "others have no descriptions"
+
+
+def test_who_is_not_the_sender_says_what_the_sender_would() -> None:
+    forged = forge("outsider", heard({ONE: DATA}))
+    assert forged is not None
+    assert {one.source for _, one in forged} == {STRANGER}
+    assert [type(parse(one.data)) for to, one in forged if to == ONE] == [Data, Abort]
+    assert forge("agent", heard({ONE: DATA})) == [], "no packet does it"

@@ -27,6 +27,7 @@ from hosts import protocols
 from hosts.endpoint import Address, Datagram, Endpoint, Send
 from hosts.protocol import Session
 from topologies.forging import BEFORE, OWN_PORT, Heard, forged
+from topologies.swallowing import AGENT, Swallower, has_agents
 
 _ETH_P_IP: Final = 0x0800
 _PACKET_OUTGOING: Final = 4
@@ -85,16 +86,23 @@ class Ears:
 
 
 class Mimic:
-    """A receiver that hears what the stranger hears; what it says goes nowhere."""
+    """A receiver that hears what the stranger hears; what it says goes nowhere, but for one that serves others."""
 
     def __init__(self, order: Order) -> None:
         source = order.sender[0] if order.is_source_specific else None
-        session = Session(Address(*order.group), source, order.session)
-        self._endpoint: Endpoint = protocols.get(order.protocol).receiver(session, random.Random(order.seed), {})
-        self._endpoint.place(Address(order.address, OWN_PORT))
+        session, rng = Session(Address(*order.group), source, order.session), random.Random(order.seed)
+        protocol = protocols.get(order.protocol)
+        self.serves = order.forgery == AGENT and has_agents(order.protocol)
+        self._endpoint: Endpoint = (
+            Swallower(protocol, session, rng) if self.serves else protocol.receiver(session, rng, {})
+        )
+        self._own = Address(order.address, OWN_PORT)
+        self._endpoint.place(self._own)
         self._sender = Address(*order.sender)
         self.said: Datagram | None = None
         """What it last had to say to the sender."""
+        self.unsent: list[Datagram] = []
+        """What it says to anybody, where it serves others."""
         self._note(self._endpoint.start(now=time.monotonic()))
 
     def hear(self, datagram: Datagram) -> None:
@@ -109,7 +117,9 @@ class Mimic:
 
     def _note(self, effects: Iterable[Any]) -> None:
         for effect in effects:
-            if isinstance(effect, Send) and effect.destination == self._sender:
+            if isinstance(effect, Send) and self.serves:
+                self.unsent.append(Datagram(effect.data, self._own, effect.destination))
+            elif isinstance(effect, Send) and effect.destination == self._sender:
                 self.said = Datagram(effect.data, Address("0.0.0.0", OWN_PORT), self._sender)
 
 
@@ -144,6 +154,8 @@ def listening(interface: str) -> socket.socket:
 def joined(order: Order) -> socket.socket:
     """A socket that is a member of the session's group as long as it is open. OSError."""
     member = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    member.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    member.bind(("", OWN_PORT))  # or the kernel says that nobody is there
     group, own = socket.inet_aton(order.group[0]), socket.inet_aton(order.address)
     if order.is_source_specific:
         member.setsockopt(socket.IPPROTO_IP, _IP_ADD_SOURCE_MEMBERSHIP, group + own + socket.inet_aton(order.sender[0]))
@@ -173,7 +185,8 @@ class Stranger:
 
     def hear(self, datagram: Datagram) -> None:
         """What passed."""
-        if self._ears.hear(datagram) and datagram.destination == Address(*self._order.group):
+        is_told = datagram.destination == Address(self._order.address, OWN_PORT) and self._mimic.serves
+        if is_told or (self._ears.hear(datagram) and datagram.destination == Address(*self._order.group)):
             self._mimic.hear(datagram)
 
     def attack(self) -> list[Datagram] | None:
@@ -181,6 +194,9 @@ class Stranger:
         self._mimic.tick()
         if self._told_at is None:
             return None
+        if self._mimic.serves:
+            unsent, self._mimic.unsent = self._mimic.unsent, []
+            return unsent
         heard = self._heard()
         if heard.data is None and self._order.forgery not in BEFORE:
             return None  # the session is not under way
@@ -191,6 +207,11 @@ class Stranger:
             if said is not None:
                 heard.datagrams[heard.sender] = said._replace(source=heard.own, destination=heard.sender)
         return forged(self._order.forgery, heard)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has more to say, as long as it is there."""
+        return self._mimic.serves
 
     @property
     def packets(self) -> int:
@@ -229,15 +250,15 @@ def main(text: str) -> None:
             ready.register(ears, selectors.EVENT_READ)
             print(json.dumps({"listens": order.interface}), flush=True)
             packets: list[Datagram] | None = None
-            while packets is None:
+            while packets is None or stranger.goes_on:
                 ready.select(_TICK_S)
                 _listen(ears, stranger)
                 packets = stranger.attack()
-            at = time.time()
-            for one in packets:
-                with contextlib.suppress(OSError):  # no room, or nobody is there
-                    mouth.sendto(build(one), (one.destination.host, 0))
-                    sent += 1
+                at = at or (None if packets is None else time.time())
+                for one in packets or ():
+                    with contextlib.suppress(OSError):  # no room, or nobody is there
+                        mouth.sendto(build(one), (one.destination.host, 0))
+                        sent += 1
     finally:
         print(json.dumps({"forgery": order.forgery, "heard": stranger.packets, "sent": sent, "at": at}), flush=True)
 

@@ -3,9 +3,9 @@
 Times are seconds from the moment when the network is ready.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from topologies.scenario.network import NodeName, Strict
 from topologies.scenario.quantity import Duration, Rate, Size
@@ -162,11 +162,28 @@ class ControllerRestart(Strict):
 
 
 Forgery: TypeAlias = Literal[
-    "data", "end", "far", "abort", "abort-one", "leave", "announcement", "join", "claim", "reports", "replay", "garbage"
+    "data",
+    "end",
+    "far",
+    "description",
+    "outsider",
+    "abort",
+    "abort-one",
+    "leave",
+    "announcement",
+    "join",
+    "claim",
+    "slow",
+    "agent",
+    "reports",
+    "replay",
+    "garbage",
 ]
-"""What a stranger sends: data with wrong bytes, the same as the stream's end or far ahead, an abort to all or to one
-receiver, a receiver's farewell, the announcement of another session, that as many join as there are receivers, that one
-joins and has received something, feedback of its own, packets that it heard, garbage."""
+"""What a stranger sends: data with wrong bytes, the same as the stream's end or far ahead, a description of files with
+absurd blocks, wrong data and an abort from its own address, an abort to all or to one receiver, a receiver's farewell,
+the announcement of another session, that as many join as there are receivers, that one joins and has received
+something, that one joins and gets next to nothing; a receiver of its own that serves others and passes nothing on;
+feedback of its own, packets that it heard, garbage."""
 
 
 class Attack(Strict):
@@ -181,7 +198,13 @@ class Attack(Strict):
     """Else it sends from its own address only, which is all that P4 switches let through. Only in a simulation: in an
     emulation the switches themselves see to it."""
     host: NodeName | None = None
-    """Where it is in an emulation, which needs one."""
+    """Where it is in an emulation, which needs one, and in a simulation where it is to be a receiver (`agent`)."""
+
+    @model_validator(mode="after")
+    def _takes_part_somewhere(self) -> Self:
+        if self.forgery == "agent" and self.host is None:
+            raise ValueError("who takes part does so on a host")
+        return self
 
 
 Fault: TypeAlias = Annotated[

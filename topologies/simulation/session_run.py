@@ -35,6 +35,7 @@ from topologies.simulation.network import SimulatedNetwork
 from topologies.simulation.sink import CheckingSink, EndlessSource
 from topologies.simulation.watch import StatusReport, Trace
 from topologies.stage import RECEIVERS_WAIT_S
+from topologies.swallowing import AGENT
 
 LISTENING_S = 0.01
 """After so long a stranger that has not heard enough for its attack listens again (ours)."""
@@ -134,29 +135,20 @@ class SessionRun:
 
     def attack(self, forgery: str, spoofed: bool) -> None:
         """A stranger sends what it can make of what it has heard, as soon as it has heard enough."""
-        from topologies.forging import STRANGER, Heard, forge  # it needs WEBRC's packets, too
+        from topologies.simulation import stranger  # it needs WEBRC's packets, too
 
+        if forgery == AGENT:
+            agent = stranger.agent(self._scenario, self.session, self._host_session(), self._rng("stranger"))
+            if agent is not None:
+                member = Member(agent.host, agent.endpoint, self._conditions(agent.host), sink=CheckingSink())
+                self._add("stranger", member, agent.endpoint)
+            return
         everybody = [member for member in (*self.receivers.values(), self.sender) if member is not None]
         members = {self._address(member.host): member for member in everybody if not member.is_over}
-        heard = Heard(
-            self._protocol,
-            self.session.id,
-            Address(str(self.session.group), self.session.port),
-            self._address(self.session.sender),
-            [self._address(host) for host in self.receivers],
-            {at: member.hosted.heard for at, member in members.items() if member.hosted.heard is not None},
-            self._rng("stranger"),
-        )
-        forged = forge(forgery, heard)
-        if forged is None and members:
+        known = self._address(self.session.sender), [self._address(host) for host in self.receivers]
+        heard = stranger.hear(self.session, *known, members, self._rng("stranger"))
+        if not stranger.strike(forgery, heard, members, self._network.sim, spoofed=spoofed):
             self._agenda.at(self._agenda.now + LISTENING_S, lambda now: self.attack(forgery, spoofed))
-        sim = self._network.sim
-        for to, datagram in forged or ():
-            victim = members.get(to)
-            if victim is not None:
-                is_own = spoofed or datagram.source.host == STRANGER.host
-                sent = datagram if is_own else datagram._replace(source=STRANGER)
-                sim.act_at(sim.now, victim.program, partial(victim.hosted.receive, sent))
 
     @property
     def sender_is_over(self) -> bool:

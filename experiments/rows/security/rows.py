@@ -8,15 +8,18 @@ from experiments.harness.measures import receiver_bytes
 from experiments.harness.relations import Every, Only, RatioBetween
 from experiments.harness.row import ONE_RUN, Bars, Case, Experiment, Row
 from experiments.harness.runs import Finished
-from topologies.attacks import FORGERIES, HARMLESS, JOINING, WAYS, Way
+from topologies.attacks import FORGERIES, HARMLESS, JOINING, STRANGER, WAYS, Way
 from topologies.forging import BEFORE, PARTS
 from topologies.scenario.activity import Forgery
+from topologies.swallowing import AGENT, has_agents
 
 _MOST: Final = {"none": 4.0, "group": 1 + HARMLESS, "signed": 1 + HARMLESS}
 """Times as long as without the attack that a session may take, by its security (ours)."""
 _MOST_JOINED: Final = 8.0
 """Likewise of an open one into which somebody has joined who is not there: `MOST_JOIN_DELAY_S`, and a session of half a
 second (ours)."""
+_MOST_SWALLOWED: Final = 20.0
+"""Of one whose receivers are served by somebody who passes nothing on: `MOST_AGENT_DELAY_S` (ours)."""
 _NONE: Final = "no attack"
 _FILES: Final = ("mtcp", "rla", "tfmcc", "arbor", "webrc")
 _STREAMS: Final = ("vlmcc",)
@@ -25,6 +28,8 @@ _STREAM_BYTES: Final = 400_000
 """Of which a stream's slowest receiver has to have so many."""
 _SECONDS: Final = 8.0
 """Of a run: the longest that any session was seen to take, and a third."""
+_SWALLOWED_SECONDS: Final = 14.0
+"""Of one with somebody who passes nothing on: until it is left, likewise."""
 _MIDDLE_S: Final = {"webrc": 1.5, "vlmcc": 0.6}
 """After a session's start, about half of what it takes."""
 _MIDDLE_OF_FILES_S: Final = 0.25
@@ -33,7 +38,9 @@ _START: Final = 0.5
 
 def _most(way: Way, attack: Forgery) -> float:
     """Times as long as without the attack."""
-    return _MOST_JOINED if way.security == "none" and attack in JOINING else _MOST[way.security]
+    if way.security != "none":
+        return _MOST[way.security]
+    return _MOST_SWALLOWED if attack == AGENT else _MOST_JOINED if attack in JOINING else _MOST["none"]
 
 
 def _case(way: Way, attack: Forgery | None) -> Case:
@@ -44,6 +51,7 @@ def _document(way: Way, attack: Forgery | None) -> dict[str, Any]:
     """One P4 switch; a sender and two receivers for each protocol, which share no link with another's."""
     nodes: dict[str, Any] = {"s1": {"kind": "p4"}}
     links: list[dict[str, Any]] = []
+    is_served = attack == AGENT
     sessions, faults = [], []
     for number, protocol in enumerate((*_FILES, *_STREAMS), 1):
         sender, *receivers = hosts = [f"{protocol}_{end}" for end in ("s", "r1", "r2")]
@@ -63,16 +71,24 @@ def _document(way: Way, attack: Forgery | None) -> dict[str, Any]:
                 "membership": "any-source",
                 "start": f"{_START:g} s",
                 **content,
+                **({"tree": "automatic"} if is_served and has_agents(protocol) else {}),
                 **({} if way.security == "none" else {"security": way.security}),
                 "receivers": receivers,
             }
         )
         for part in () if attack is None else PARTS.get(attack, (attack,)):
-            at = _START if part in BEFORE else _START + _MIDDLE_S.get(protocol, _MIDDLE_OF_FILES_S)
+            at = (
+                0.0 if is_served else _START if part in BEFORE else _START + _MIDDLE_S.get(protocol, _MIDDLE_OF_FILES_S)
+            )
             fault = {"kind": "attack", "at": f"{at:g} s", "session": number, "forgery": part}
-            faults.append(fault if way.spoofed else {**fault, "spoofed": False})
+            fault |= {} if way.spoofed else {"spoofed": False}
+            faults.append(fault | ({"host": STRANGER} if part == AGENT else {}))
+    if is_served:
+        nodes[STRANGER] = {"kind": "host"}
+        links.append({"between": [STRANGER, "s1"]})
     more = {"faults": faults} if faults else {}
-    document = {"name": "security", "duration": f"{_SECONDS:g} s", "nodes": nodes, "links": links}
+    seconds = _SWALLOWED_SECONDS if is_served else _SECONDS
+    document = {"name": "security", "duration": f"{seconds:g} s", "nodes": nodes, "links": links}
     return {**document, "sessions": sessions, **more, "simulation": {"trace": "50 ms"}}
 
 
@@ -100,7 +116,7 @@ ROWS: Final = (
         "a stranger's packets into files and streams of all protocols",
         "none",
         "sealed or signed, all take 0.99 to 1.01 times as long as without; open ones 4 times at most, 8 where "
-        "somebody joins who is not there",
+        "somebody joins who is not there, 20 where it serves others",
         "",
         Experiment(
             lambda quick: [_case(way, attack) for way in WAYS for attack in (None, *FORGERIES)],
