@@ -89,9 +89,9 @@ def test_what_a_neighbour_did_not_tag_is_dropped_whatever_was_changed(target: Ta
     drops, sent = sealed.drops_what_is_changed(2, encode_ack(ack(2, 4)))
     assert drops["hop_tag"] >= sent - 2  # nobody is at the other addresses
     assert sum(drops.values()) == sent
-    assert sealed.all_up(3, ack(3, 4)) == []
-    (merged,) = sealed.all_up(2, ack(2, 2))
-    assert merged.cumulative == 2
+    sealed.all_up(2, ack(2, 2))  # where time is the machine's, its first one may be forgotten by now
+    (merged,) = sealed.all_up(3, ack(3, 4))
+    assert (merged.cumulative, merged.children) == (2, 0b1100)
 
 
 def test_what_has_come_before_is_dropped(target: Target) -> None:
