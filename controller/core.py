@@ -118,9 +118,6 @@ class Core:
                     return False
                 if here is None and self.slots.get(key) is None:
                     self.slots.adopt(index, key, now)
-                    slot = self.slots.get(key)
-                    if slot is not None:
-                        self.slots.set_idle(slot, not self.members.any_of(key), now)
             elif self._wanted.is_large(switch):
                 self._adopt_large(switch, entry, now)
         self._not_read.discard(switch)
@@ -154,8 +151,12 @@ class Core:
                 except SlotRefused as error:
                     self.events.add("refused", group=str(key), session=session.session, reason=str(error))
         self._released(self.slots.take_given_up())
-        for key in {key for key, _ in self.members.places() if self.slots.get(key) is None}:
-            self.members.drop_group(key)  # remembered, and no switch has it any more
+        for key in {key for key, _ in self.members.places()}:
+            slot = self.slots.get(key)
+            if slot is None:
+                self.members.drop_group(key)  # remembered, and no switch has it any more
+            else:
+                self._members_moved(slot, ())
         self._touch_all()
 
     def synchronised(self, switch: str, changes: Difference, *, fresh: bool) -> None:

@@ -15,7 +15,7 @@ import logging
 import os
 import time
 from collections.abc import Collection, Iterable
-from ipaddress import AddressValueError, IPv4Address
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,7 +86,7 @@ class Remembered:
             return None
         try:
             key = GroupKey(None if source is None else IPv4Address(source), IPv4Address(group))
-        except (AddressValueError, ValueError):
+        except ValueError:
             return None
         return (key, (switch, port)) if key.group.is_multicast else None
 

@@ -62,16 +62,20 @@ class Two:
                 sent = Datagram(effect.data, source, effect.destination)
                 self._carry(to, self.members[to].receive(sent, now=now), now)
 
+    def says(self, what: str, session: int) -> None:
+        """The user is told of it, and which session is the receiver's own."""
+        words = others(self.receiver.counters, self.receiver.session_id)
+        assert words is not None
+        assert what in words
+        assert f"session {session}" in words
+
 
 @pytest.mark.parametrize(("name", "realtime"), KINDS)
 def test_one_is_taken_and_the_user_is_told_of_the_other(name: str, realtime: bool) -> None:
     two = Two(name, realtime)
     two.run(3.0)
     assert two.receiver.session_id == FIRST
-    words = others(two.receiver.counters, two.receiver.session_id)
-    assert words is not None
-    assert "another session" in words
-    assert f"session {FIRST}" in words
+    two.says("another session", FIRST)
 
 
 @pytest.mark.parametrize("name", ["mtcp", "rla", "tfmcc"])
@@ -79,10 +83,7 @@ def test_one_that_answers_nothing_is_left_for_the_other(name: str) -> None:
     two = Two(name, realtime=False, answers=False)
     two.run(3.0)
     assert two.receiver.session_id == SECOND
-    words = others(two.receiver.counters, two.receiver.session_id)
-    assert words is not None
-    assert "answers nothing" in words
-    assert f"session {SECOND}" in words
+    two.says("answers nothing", SECOND)
 
 
 def test_where_there_is_one_nothing_is_said() -> None:
