@@ -52,7 +52,7 @@ def make_scene(scenario: Scenario, plan: Plan, folder: RunFolder) -> dict[str, A
                 "destination": flow.destination,
                 "start": flow.start,
                 "stop": flow.stop,
-                "path": _path(scenario, flow.source, flow.destination),
+                "path": paths_from(scenario.links, flow.destination).get(flow.source, [])[::-1],
             }
             for flow in scenario.traffic
         ],
@@ -98,7 +98,3 @@ def _link(scenario: Scenario, link: DirectedLink) -> dict[str, Any]:
 def _address(plan: Plan, name: str) -> str | None:
     host = plan.hosts.get(name)
     return None if host is None else str(host.address)
-
-
-def _path(scenario: Scenario, source: str, destination: str) -> list[str]:
-    return paths_from(scenario.links, source).get(destination, [])

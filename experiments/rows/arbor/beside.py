@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import flow_bytes
 from experiments.harness.relations import EachBetween, Every, Only
-from experiments.harness.row import ONE_RUN, Case, Experiment, Figure, Row
+from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
 from experiments.harness.statistics import jain_index
 from experiments.rows.arbor.base import (
@@ -106,7 +106,6 @@ SHARE: Final = Row(
             ]
         ),
         Figure("queue: " + ", ".join(QUEUES), {"share": "Arbor / TCP"}),
-        quick_runs=ONE_RUN,
     ),
 )
 
@@ -123,6 +122,5 @@ SEVERAL: Final = Row(
         _several_measure,
         EachBetween(least=0.9),
         Figure("queue: " + ", ".join(QUEUES), {"jain": "Jain index"}),
-        quick_runs=ONE_RUN,
     ),
 )

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from experiments.harness.relations import EachBetween, Only
-from experiments.harness.row import ONE_RUN, Case, Experiment, Figure, Row
+from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
 from experiments.rows.arbor.base import (
     DELAY_MS,
@@ -84,6 +84,5 @@ CALL: Final = Row(
             "queue: " + ", ".join(QUEUES),
             {"lost": "% of the call", "median": "queue, median, ms", "longest": "queue, 99 %, ms"},
         ),
-        quick_runs=ONE_RUN,
     ),
 )

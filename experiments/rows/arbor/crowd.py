@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
-from experiments.harness.row import ONE_RUN, Bars, Case, Experiment, Row
+from experiments.harness.row import Bars, Case, Experiment, Row
 from experiments.harness.runs import Finished
 from experiments.rows.arbor.base import (
     ASSISTED,
@@ -102,6 +102,5 @@ CROWD: Final = Row(
             ]
         ),
         Bars({"sent": "kbit/s", "repairs": "% of the data", **FEEDBACK}),
-        quick_runs=ONE_RUN,
     ),
 )

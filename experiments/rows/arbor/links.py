@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only
-from experiments.harness.row import ONE_RUN, Case, Experiment, Figure, Row
+from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
 from experiments.rows.arbor.base import (
     ASSISTED,
@@ -131,7 +131,6 @@ HALVED: Final = Row(
             ]
         ),
         Figure("queue: " + ", ".join(QUEUES), {"reaction": "round trips", "later": "% of the new rate"}),
-        quick_runs=ONE_RUN,
     ),
 )
 
@@ -148,6 +147,5 @@ LAYERS: Final = Row(
         _layers_measure,
         Every([Only(EachBetween(70.0), "least")]),
         Figure("delay, ms", {"least": "% of its link, worst", "most": "% of its link, best"}),
-        quick_runs=ONE_RUN,
     ),
 )

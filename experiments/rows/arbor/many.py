@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
-from experiments.harness.row import ONE_RUN, Case, Experiment, Figure, Row
+from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
 from experiments.rows.arbor.base import (
     FEEDBACK,
@@ -97,7 +97,6 @@ MANY: Final = Row(
             ]
         ),
         Figure("receivers", {"sent": "kbit/s", **FEEDBACK}, log_x=True),
-        quick_runs=ONE_RUN,
     ),
 )
 
@@ -119,6 +118,5 @@ REPAIRS: Final = Row(
             ]
         ),
         Figure("receivers", {"repairs": "% of the data", **FEEDBACK}, log_x=True),
-        quick_runs=ONE_RUN,
     ),
 )

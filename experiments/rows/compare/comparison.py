@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from experiments.harness.relations import EachBetween, Every, Only
-from experiments.harness.row import ONE_RUN, Bars, Case, Experiment, Row
+from experiments.harness.row import Bars, Case, Experiment, Row
 from experiments.harness.runs import Finished
 from experiments.rows.compare import networks
 from experiments.rows.compare.measures import (
@@ -205,7 +205,6 @@ def _row(
             measure,
             Every([Only(EachBetween(1.0), name) for name in ("slowest", "slow") if name in quantities]),
             Bars({quantity: _LABELS[quantity] for quantity in quantities}),
-            quick_runs=ONE_RUN,
         ),
     )
 

@@ -11,7 +11,7 @@ import networkx
 
 from experiments.harness.measures import acknowledged_bytes, by_interval, flow_bytes, session_rate
 from experiments.harness.relations import NearReference, RatioBetween
-from experiments.harness.row import ONE_RUN, Assisted, Case, Curve, Experiment, Relation, Row, Timeline
+from experiments.harness.row import Assisted, Case, Curve, Experiment, Relation, Row, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.mtcp.base import LAN, PAPER, QUEUE, assisted, enough, ns2_tcp, session
 from experiments.rows.mtcp.transit_stub import LinkKind, Shape, TransitStub, transit_stub
@@ -145,7 +145,6 @@ def _row(
             relation,
             Timeline("throughput, KB/s"),
             curves=_curves,
-            quick_runs=ONE_RUN,
             assisted=Assisted(assisted),
         ),
     )

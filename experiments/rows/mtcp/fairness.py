@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.harness.measures import session_rate
 from experiments.harness.relations import EachBetween, Every, Only
-from experiments.harness.row import ONE_RUN, Assisted, Case, Experiment, Figure, Row
+from experiments.harness.row import Assisted, Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
 from experiments.harness.statistics import jain_index
 from experiments.rows.mtcp.base import LAN, PAPER, QUEUE, SENDING, assisted, enough, session
@@ -113,7 +113,7 @@ ROWS = (
         "Jain 0.999836, 0.970422, 0.955753",
         "at least 0.99, 0.95, 0.93",
         "Jain index",
-        Experiment(_cases, _measure, _JUDGED, _FIGURE, quick_runs=ONE_RUN, assisted=Assisted(assisted)),
+        Experiment(_cases, _measure, _JUDGED, _FIGURE, assisted=Assisted(assisted)),
     ),
     Row(
         "mtcp-starts",
@@ -123,6 +123,6 @@ ROWS = (
         "Jain 0.999836, 0.970422, 0.955753; the paper does not say when they start",
         "at least 0.99, 0.95, 0.93",
         "Jain index",
-        Experiment(lambda quick: _cases(quick, _APART_S), _measure, _JUDGED, _FIGURE, quick_runs=ONE_RUN),
+        Experiment(lambda quick: _cases(quick, _APART_S), _measure, _JUDGED, _FIGURE),
     ),
 )

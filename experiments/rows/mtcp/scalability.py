@@ -5,7 +5,7 @@ from typing import Any
 
 from experiments.harness.measures import session_goodput, session_rate
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
-from experiments.harness.row import ONE_RUN, Assisted, Case, Experiment, Figure, Row
+from experiments.harness.row import Assisted, Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished, World
 from experiments.rows.mtcp.base import (
     INTERNET_PAYLOAD_BYTES,
@@ -191,7 +191,6 @@ ROWS = (
                 },
                 log_y=True,
             ),
-            quick_runs=ONE_RUN,
             assisted=Assisted(assisted),
         ),
     ),
@@ -214,7 +213,6 @@ ROWS = (
                 ]
             ),
             Figure("receivers", {"throughput": "throughput, KB/s"}, "the paper, multilevel"),
-            quick_runs=ONE_RUN,
             assisted=Assisted(
                 assisted,
                 Every([_MULTILEVEL_HOLDS, *(_of_multilevel(count, least=0.8) for count in _RECEIVERS)]),

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import receiver_bytes
 from experiments.harness.relations import Every, Only, RatioBetween
-from experiments.harness.row import ONE_RUN, Bars, Case, Experiment, Row
+from experiments.harness.row import Bars, Case, Experiment, Row
 from experiments.harness.runs import Finished
 from topologies.attacks import FORGERIES, HARMLESS, JOINING, STRANGER, WAYS, Way
 from topologies.forging import BEFORE, PARTS
@@ -138,7 +138,6 @@ ROWS: Final = (
                 ]
             ),
             Bars({protocol: f"{protocol}, s" for protocol in (*_FILES, *_STREAMS)}),
-            quick_runs=ONE_RUN,
         ),
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import seconds_of
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
-from experiments.harness.row import ONE_RUN, Case, Curve, Experiment, Timeline
+from experiments.harness.row import Case, Curve, Experiment, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.networks import document, tcp
 from experiments.rows.rates import line, tcp_counter, tcp_rate, tcp_rates, variation
@@ -152,16 +152,14 @@ EXPERIMENTS: Final[Mapping[int, Experiment]] = {
         Every([Only(EachBetween(0.75, 1.3), "ratio"), Only(EachBetween(0.0, 1.0), "variation ratio")]),
         _RATE_LINES,
         _shared_curves,
-        quick_runs=ONE_RUN,
     ),
-    10: Experiment(_tail_cases, _tail_measure, EachBetween(0.5, 0.9), _RATE_LINES, _shared_curves, quick_runs=ONE_RUN),
+    10: Experiment(_tail_cases, _tail_measure, EachBetween(0.5, 0.9), _RATE_LINES, _shared_curves),
     18: Experiment(
         _back_flow_cases,
         _back_measure,
         _unchanged("return TCPs"),
         _RATE_LINES,
         _back_curves,
-        quick_runs=ONE_RUN,
     ),
     19: Experiment(
         _back_loss_cases,
@@ -169,7 +167,6 @@ EXPERIMENTS: Final[Mapping[int, Experiment]] = {
         _unchanged("return loss"),
         _RATE_LINES,
         _back_curves,
-        quick_runs=ONE_RUN,
     ),
 }
 """Figure -> its experiment."""

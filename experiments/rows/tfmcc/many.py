@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only, Ordered
-from experiments.harness.row import ONE_RUN, Case, Curve, Experiment, Figure, Judgement, Outcome, Relation, Timeline
+from experiments.harness.row import QUICK_ORDER, Case, Curve, Experiment, Figure, Judgement, Outcome, Relation, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.networks import document
 from experiments.rows.rates import receiver_address
@@ -199,19 +199,20 @@ EXPERIMENTS: Final[Mapping[int, Experiment]] = {
         Every([Only(EachBetween(490.0, 910.0), "measured"), Only(EachBetween(1.0), "a round")]),
         Timeline("receivers"),
         _first_rtt_curves,
-        quick_runs=ONE_RUN,
     ),
     13: Experiment(
         _change_cases,
         _change_measure,
         Only(_FirstAboveLast(), "delay"),
         Figure("time of the change, s", {"delay": "seconds"}),
+        quick_runs=QUICK_ORDER,
     ),
     14: Experiment(
         _slowstart_cases,
         _slowstart_measure,
         _slowstart_relation(),
         Figure("receivers", {"peak": "highest rate of slowstart / fair rate"}, log_x=True),
+        quick_runs=QUICK_ORDER,
     ),
 }
 """Figure -> its experiment."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import receiver_bytes
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
-from experiments.harness.row import ONE_RUN, Case, Experiment, Figure, Row
+from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
 from experiments.rows.networks import PACKET_BYTES
 from experiments.rows.rates import rate, tcp_rates
@@ -99,7 +99,6 @@ ROWS: Final = (
                 ]
             ),
             Figure("TFMCC sessions of 16 flows", {"ratio": "TFMCC / mean TCP"}),
-            quick_runs=ONE_RUN,
         ),
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only
-from experiments.harness.row import ONE_RUN, Case, Curve, Experiment, Relation, Timeline
+from experiments.harness.row import Case, Curve, Experiment, Relation, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.networks import document, tcp
 from experiments.rows.rates import line, rate, receiver_address, tcp_counter, tcp_rate
@@ -235,14 +235,13 @@ def _growing_curves(run: Finished) -> Sequence[Curve]:
 
 
 EXPERIMENTS: Final[Mapping[int, Experiment]] = {
-    11: Experiment(_loss_cases, _star_measure, _loss_relation(), _DECADES, _star_curves, quick_runs=ONE_RUN),
+    11: Experiment(_loss_cases, _star_measure, _loss_relation(), _DECADES, _star_curves),
     15: Experiment(
         _late_cases,
         _late_measure,
         _late_relation({"rate": (160.0, 240.0)}),
         _LINES,
         _late_curves,
-        quick_runs=ONE_RUN,
     ),
     16: Experiment(
         _late_tcp_cases,
@@ -250,16 +249,14 @@ EXPERIMENTS: Final[Mapping[int, Experiment]] = {
         _late_relation({"rate": (60.0, 140.0), "TCP rate": (60.0, 140.0)}),
         _LINES,
         _late_curves,
-        quick_runs=ONE_RUN,
     ),
-    20: Experiment(_delay_cases, _star_measure, _delay_relation(), _DECADES, _star_curves, quick_runs=ONE_RUN),
+    20: Experiment(_delay_cases, _star_measure, _delay_relation(), _DECADES, _star_curves),
     21: Experiment(
         _growing_cases,
         _growing_measure,
         Every([Only(EachBetween(0.4, 0.65), f"step {step}") for step in (1, 2, 3, 4)]),
         _LINES,
         _growing_curves,
-        quick_runs=ONE_RUN,
     ),
 }
 """Figure -> its experiment."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.harness.relations import EachBetween, Every, NearReference, Only, Ordered, RatioBetween
-from experiments.harness.row import ONE_RUN, Case, Curve, Experiment, Figure, Judgement, Outcome, Relation, Timeline
+from experiments.harness.row import QUICK_ORDER, Case, Curve, Experiment, Figure, Judgement, Outcome, Relation, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.networks import PACKET_BYTES, document
 from experiments.rows.tfmcc.base import fast, host, session_rate, tfmcc
@@ -207,7 +207,7 @@ EXPERIMENTS: Final[Mapping[int, Experiment]] = {
         _scaling_measure,
         _Scaling(),
         Figure("receivers", {"rate": "kbit/s"}, log_x=True),
-        quick_runs=ONE_RUN,
+        quick_runs=QUICK_ORDER,
     ),
     17: Experiment(
         _peak_cases,

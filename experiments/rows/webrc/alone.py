@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, NearReference, OfReference, Only, OverCases
-from experiments.harness.row import ONE_RUN, Case, Curve, Experiment, Figure, Timeline
+from experiments.harness.row import Case, Curve, Experiment, Figure, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.rates import line, rate
 from experiments.rows.webrc.base import (
@@ -89,7 +89,6 @@ FIG4: Final = Experiment(
     ),
     Timeline("kbit/s, ms, 1e-4"),
     curves=_convergence_curves,
-    quick_runs=ONE_RUN,
 )
 
 _RTTS: Final = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -141,7 +140,6 @@ FIG5: Final = Experiment(
         )
     ),
     Figure("packet loss probability", {"throughput": "kbit/s"}, "Eqs. (1), (7)", log_x=True, log_y=True),
-    quick_runs=ONE_RUN,
 )
 
 
@@ -167,7 +165,7 @@ def _bottleneck(name: str, rate_bps: float, packets: int) -> Experiment:
     relation: Any = Only(EachBetween(0.92), "utilisation")
     if packets > 100:
         relation = Every((Only(EachBetween(0.98), "utilisation"), Only(EachBetween(_LOSSLESS), "lossless")))
-    return Experiment(cases, measure, relation, _RATE_LINES, curves=_rate_curve, quick_runs=ONE_RUN)
+    return Experiment(cases, measure, relation, _RATE_LINES, curves=_rate_curve)
 
 
 FIG6: Final = _bottleneck("webrc-fig6", 320e3, 4)
@@ -216,6 +214,4 @@ def _competing_measure(run: Finished) -> Mapping[str, float]:
     }
 
 
-FIG8: Final = Experiment(
-    _competing_cases, _competing_measure, EachBetween(0.80), _RATE_LINES, curves=_rate_curve, quick_runs=ONE_RUN
-)
+FIG8: Final = Experiment(_competing_cases, _competing_measure, EachBetween(0.80), _RATE_LINES, curves=_rate_curve)

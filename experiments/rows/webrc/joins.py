@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import seconds_of
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
-from experiments.harness.row import ONE_RUN, Bars, Case, Experiment
+from experiments.harness.row import Bars, Case, Experiment
 from experiments.harness.runs import Finished
 from experiments.rows.rates import rate
 from experiments.rows.webrc.base import PACKET_BITS, mean, receiver_counter, receiver_values, session
@@ -87,5 +87,4 @@ JOINS: Final = Experiment(
         )
     ),
     Bars({"MRTT": "MRTT, ms", "utilisation": "of the link", "wasted": "of what arrives"}),
-    quick_runs=ONE_RUN,
 )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, Only
-from experiments.harness.row import ONE_RUN, Case, Curve, Experiment, Timeline
+from experiments.harness.row import Case, Curve, Experiment, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.rates import rate
 from experiments.rows.webrc.base import (
@@ -132,5 +132,4 @@ MANY: Final = Experiment(
     ),
     Timeline("throughput, kbit/s", "what limits the receiver, kbit/s", log_x=True, log_y=True),
     curves=_curves,
-    quick_runs=ONE_RUN,
 )

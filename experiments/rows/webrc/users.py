@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import Counter, seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, Only
-from experiments.harness.row import ONE_RUN, Bars, Case, Experiment
+from experiments.harness.row import Bars, Case, Experiment
 from experiments.harness.runs import Finished
 from experiments.rows.rates import line, rate, tcp_counter
 from experiments.rows.webrc.base import by_log, mean, network
@@ -135,5 +135,4 @@ USERS: Final = Experiment(
         )
     ),
     Bars({START: START, ALONE: ALONE, OWN: OWN, LEAST: LEAST, MEAN: MEAN, SHARE: SHARE, SERVED: SERVED}),
-    quick_runs=ONE_RUN,
 )

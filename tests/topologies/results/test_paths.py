@@ -16,5 +16,10 @@ def test_of_equal_delays_the_way_of_fewer_hops() -> None:
     assert paths_from(links(("a", "b", "10 ms"), ("a", "c", "5 ms"), ("c", "b", "5 ms")), "a")["b"] == ["a", "b"]
 
 
+def test_of_equal_ways_the_one_by_the_first_name_as_the_controller_takes_it() -> None:
+    ring = links(("a", "s2", "5 ms"), ("s2", "b", "5 ms"), ("a", "s1", "5 ms"), ("s1", "b", "5 ms"))
+    assert paths_from(ring, "a")["b"] == ["a", "s1", "b"]
+
+
 def test_who_has_no_link_goes_nowhere() -> None:
     assert paths_from(links(("a", "b", "1 ms")), "c") == {}
