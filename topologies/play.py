@@ -59,7 +59,7 @@ def _fault_steps(scenario: Scenario, fault: Fault) -> Iterator[tuple[float, Step
             yield fault.at, steps.KillReceiver(number, fault.host)
         case Attack():
             number = next(i for i, session in enumerate(scenario.sessions) if session.id == fault.session)
-            yield fault.at, steps.Attack(number, fault.forgery, fault.spoofed)
+            yield fault.at, steps.Attack(number, fault)
         case ControllerRestart():
             yield fault.at, steps.KillController()
             yield fault.at + fault.outage, steps.StartController()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from topologies.agenda import Agenda
+from topologies.scenario import activity
 from topologies.scenario.quantity import format_rate
 
 RECEIVERS_WAIT_S = 60.0
@@ -27,7 +28,7 @@ class RunningSession(Protocol):
     def kill_receiver(self, host: str) -> None:
         """A receiver dies without a word."""
 
-    def attack(self, forgery: str, spoofed: bool) -> None:
+    def attack(self, fault: activity.Attack) -> None:
         """A stranger sends into the session, from any address or from its own only."""
 
     @property
@@ -76,9 +77,9 @@ class Stage(Protocol):
         """A receiver dies without a word."""
         self.sessions[session].kill_receiver(host)
 
-    def attack(self, session: int, forgery: str, spoofed: bool) -> None:
-        """A stranger sends into a session, from any address or from its own only."""
-        self.sessions[session].attack(forgery, spoofed)
+    def attack(self, session: int, fault: activity.Attack) -> None:
+        """A stranger sends into a session."""
+        self.sessions[session].attack(fault)
 
     def start_flow(self, flow: int) -> None:
         """A flow of cross traffic begins."""
@@ -214,19 +215,18 @@ class KillReceiver(ReceiverStep):
 
 @dataclass(frozen=True)
 class Attack(Step):
-    """A stranger sends into a session."""
+    """A stranger attacks a session."""
 
     fault = "attack"
     session: int
-    forgery: str
-    spoofed: bool
+    how: activity.Attack
 
     @property
     def label(self) -> str:
-        return self.forgery
+        return self.how.forgery
 
     def do(self, stage: Stage) -> None:
-        stage.attack(self.session, self.forgery, self.spoofed)
+        stage.attack(self.session, self.how)
 
 
 @dataclass(frozen=True)

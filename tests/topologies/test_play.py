@@ -11,6 +11,7 @@ from topologies import stage as steps
 from topologies.agenda import Agenda
 from topologies.play import LINGER_S, Play, scenario_steps
 from topologies.scenario import Scenario
+from topologies.scenario.activity import Attack
 from topologies.stage import Stage, Step
 
 SAMPLE_S = 0.5
@@ -35,8 +36,8 @@ class Session:
     def kill_receiver(self, host: str) -> None:
         self._stage.done.append(f"kill {host}")
 
-    def attack(self, forgery: str, spoofed: bool) -> None:
-        self._stage.done.append(f"attack {forgery}")
+    def attack(self, fault: Attack) -> None:
+        self._stage.done.append(f"attack {fault.forgery}")
 
     @property
     def sender_is_over(self) -> bool:

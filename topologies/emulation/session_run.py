@@ -127,7 +127,7 @@ class SessionRun:
                 )
             )
 
-    def attack(self, forgery: str, spoofed: bool) -> None:
+    def attack(self, fault: Attack) -> None:
         """The next of the strangers does it, as soon as it has heard enough. ChildError when it is not there."""
         stranger = self._strangers[self._attacks]
         self._attacks += 1

@@ -27,6 +27,7 @@ from topologies.plan import FIRST_SESSION_PORT, Source, derive_seed, host_hop_ke
 from topologies.results.run_folder import RunFolder, read_series
 from topologies.results.series import RunSeries
 from topologies.results.summary import ReceiverResult, SessionResult, session_result
+from topologies.scenario.activity import Attack
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Parameters
 from topologies.simulation.hosted import Conditions
@@ -133,22 +134,23 @@ class SessionRun:
             member.is_dead = True
             member.hosted.forget()
 
-    def attack(self, forgery: str, spoofed: bool) -> None:
+    def attack(self, fault: Attack) -> None:
         """A stranger sends what it can make of what it has heard, as soon as it has heard enough."""
         from topologies.simulation import stranger  # it needs WEBRC's packets, too
 
-        if forgery == AGENT:
-            agent = stranger.agent(self._scenario, self.session, self._host_session(), self._rng("stranger"))
+        if fault.forgery == AGENT:
+            assert fault.host is not None  # the scenario's check says so
+            agent = stranger.agent(self.session, self._host_session(), self._rng("stranger"))
             if agent is not None:
-                member = Member(agent.host, agent.endpoint, self._conditions(agent.host), sink=CheckingSink())
-                self._add("stranger", member, agent.endpoint)
+                member = Member(fault.host, agent, self._conditions(fault.host), sink=CheckingSink())
+                self._add("stranger", member, agent)
             return
         everybody = [member for member in (*self.receivers.values(), self.sender) if member is not None]
         members = {self._address(member.host): member for member in everybody if not member.is_over}
         known = self._address(self.session.sender), [self._address(host) for host in self.receivers]
         heard = stranger.hear(self.session, *known, members, self._rng("stranger"))
-        if not stranger.strike(forgery, heard, members, self._network.sim, spoofed=spoofed):
-            self._agenda.at(self._agenda.now + LISTENING_S, lambda now: self.attack(forgery, spoofed))
+        if not stranger.strike(fault.forgery, heard, members, self._network.sim, spoofed=fault.spoofed):
+            self._agenda.at(self._agenda.now + LISTENING_S, lambda now: self.attack(fault))
 
     @property
     def sender_is_over(self) -> bool:

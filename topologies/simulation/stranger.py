@@ -3,33 +3,20 @@
 import random
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from hosts import protocols
 from hosts.endpoint import Address
 from hosts.protocol import Session as HostSession
 from topologies.forging import STRANGER, Heard, forge
-from topologies.scenario.activity import Attack
-from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Session
 from topologies.simulation.member import Member
-from topologies.swallowing import AGENT, Swallower, has_agents
+from topologies.swallowing import Swallower, has_agents
 
 
-class Agent(NamedTuple):
-    """Who takes part at the stranger's host."""
-
-    host: str
-    endpoint: Swallower
-
-
-def agent(scenario: Scenario, session: Session, told: HostSession, rng: random.Random) -> Agent | None:
+def agent(session: Session, told: HostSession, rng: random.Random) -> Swallower | None:
     """A receiver that would serve others; None: the session's protocol has no such receivers."""
-    attacks = (one for one in scenario.faults if isinstance(one, Attack) and one.forgery == AGENT)
-    host = next(one.host for one in attacks if one.session == session.id)
-    if host is None or not has_agents(session.protocol):
-        return None
-    return Agent(host, Swallower(protocols.get(session.protocol), told, rng))
+    return Swallower(protocols.get(session.protocol), told, rng) if has_agents(session.protocol) else None
 
 
 def hear(

@@ -29,7 +29,7 @@ _PAPER_RATE = 12.0
 """KB/s."""
 _LOSS = 0.01
 _SECONDS = 1500
-_QUICK_SECONDS = 80
+_QUICK_SECONDS = 60
 _START_UP_S = 30.0
 _PAIRS = 8
 """Of TCP's ends, in different stub domains."""

@@ -22,7 +22,7 @@ _BOTTLENECK_BPS = 1e6
 _OTHERS_BPS = 10e6
 _DELAY = "10 ms"
 _SECONDS = 250
-_QUICK_SECONDS = 50
+_QUICK_SECONDS = 35
 _APART_S = 0.5
 """Whoever comes later finds a queue, and takes it for a part of the path (ours)."""
 _LEAST: Mapping[int, tuple[float, float]] = {4: (0.999836, 0.99), 8: (0.970422, 0.95), 12: (0.955753, 0.93)}

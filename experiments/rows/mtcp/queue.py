@@ -20,7 +20,7 @@ from experiments.rows.mtcp.sites import (
 
 _QUEUES = (5, 7, QUEUE_PACKETS, 12, 16, 24, 32)
 """Packets. One or two are on their way at 1.2 Mbps and 10 to 20 ms of round trip."""
-_QUICK_QUEUES = (5, QUEUE_PACKETS, 32)
+_QUICK_QUEUES = (5, 32)
 _EXPERIMENTS = {"Fig. 10": FIRST, "Fig. 12": SECOND, "Fig. 13": THIRD}
 
 

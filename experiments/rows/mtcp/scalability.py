@@ -33,7 +33,7 @@ _RECEIVERS = (1, 2, 3, 5, 10, 25, 100)
 _RATE_BPS = 1.5e6
 _QUEUE = {"kind": "droptail", "packets": 8}
 _SECONDS = 250
-_QUICK_SECONDS = 10
+_QUICK_SECONDS = 8
 PROCESSING = "300 us"
 """Ours (TARGETS of the papers): the paper blames the load of the sender, and gives no number."""
 PAPER_RATE = 125.0
