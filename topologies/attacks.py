@@ -124,11 +124,9 @@ class Effect:
 
     @property
     def is_survived(self) -> bool:
-        """Whether all had all, and not much later. Of those that end below an agent that passes nothing on the sender
-        cannot know it."""
-        ok = self.ok or (self.attack == AGENT and self.whole == self.receivers)
+        """Whether all had all, and not much later."""
         late = self.later_s is not None and self.later_s > most_delay_s(self.attack)
-        return ok and not late and not (self.slower is not None and self.slower > MOST_SLOWER)
+        return self.ok and not late and not (self.slower is not None and self.slower > MOST_SLOWER)
 
     @property
     def colour(self) -> str:

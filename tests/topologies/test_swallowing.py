@@ -36,6 +36,7 @@ def effects(tmp_path: Path) -> dict[str, Effect]:
 def test_its_children_leave_it_within_seconds(effects: dict[str, Effect]) -> None:
     for way in ("open", "open behind P4"):
         assert effects[way].is_survived
+        assert effects[way].ok, "the sender knows that all have it"
         assert 4.0 < (effects[way].later_s or 0.0) < MOST_AGENT_DELAY_S, "it was chosen"
     for way in ("sealed", "sealed, switches help", "signed"):
         assert effects[way].words == "harmless"

@@ -270,8 +270,10 @@ class Family:
         child = self.children.get(source)
         receipt = Send(encode_fin(self.session, True, packet.complete, packet.reason), source)
         state = State.COMPLETE if packet.complete else State.LEFT
-        if child is None:  # its parent has gone, and it is somewhere below
+        if child is None:  # its parent has gone, or tells nobody of it, and it is somewhere below
             known = self.roster.members.get(source)
+            if known is None and packet.complete and self.membership is not None:
+                known = self.membership.ended_unknown(source, now)
             if known is None:
                 return None
             return [receipt, *self._note(known._replace(state=state, reason=packet.reason), now)]

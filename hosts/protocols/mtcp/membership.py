@@ -7,6 +7,7 @@ from collections import Counter
 from math import inf
 
 from hosts.endpoint import Address, Effect, PeerDropped, PeerFinished, PeerJoined, PeerRefused, Send
+from hosts.parts.doubt import GRACE_S
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.control import Entry, State, encode_move
@@ -20,6 +21,9 @@ TAKE_OVER_TRIES = 2
 """Of an agent's children (ours): what asks them may be lost."""
 CANDIDATES = 64
 """So many agents are named to somebody who looks for a parent (ours)."""
+MAX_UNKNOWN = 1024
+"""So many are remembered who say that they have all and were never heard of (ours: more than end below one parent in
+the quarter of a second in which they say it again)."""
 LOOK_S = 0.1
 """Who has room is looked up so often where more have than are named (ours): among 10,000 members a look takes 6 ms, and
 all of them ask. Who has become full meanwhile refuses, and the next one is asked.
@@ -48,6 +52,8 @@ class Membership:
         self._orphans: dict[Address, tuple[float, Address]] = {}
         self._call_at = 0.0
         self._taken_over: Counter[Address] = Counter()
+        self._unknown: dict[Address, float] = {}  # who has ended and was never heard of, and when it said so first
+        self._untold_until = -inf
         self._open: tuple[list[Address], list[Address]] = ([], [])  # agents, and spare ones, that have room
         self._open_until = -inf
 
@@ -80,6 +86,8 @@ class Membership:
             for below in self._roster.below(address):
                 if self._orphans.get(below.address, (0.0, None))[1] == orphan[1]:
                     del self._orphans[below.address]
+        if entry.agent and entry.reason is Reason.UNPROVEN:
+            self._untold_until = now + self._grace_s
         self._release()
         return self._events(entry)
 
@@ -106,6 +114,11 @@ class Membership:
         is_empty = all(entry.reason is Reason.UNPROVEN for entry in ended)
         return is_empty and now < self.wait_until and self._agent.store.first_offset == 0
 
+    def may_be_told(self, wanted: int, now: float) -> bool:
+        """Whether one of the `wanted` may still say that it has all: it ended below an agent that was given up and told
+        of nobody."""
+        return now < self._untold_until and sum(one.state in WHOLE for one in self._roster.members.values()) < wanted
+
     # --- whose parent has gone
 
     @property
@@ -119,6 +132,20 @@ class Membership:
         """Whether a member below one that has gone must turn up somewhere else."""
         waited_for = entry.state is State.ACTIVE or (entry.state is State.COMPLETE and entry.agent)
         return waited_for and entry.address not in self._agent.children
+
+    def ended_unknown(self, address: Address, now: float) -> Entry | None:
+        """Somebody of whom no parent has told says that it has all: it may have ended below one that passes nothing on,
+        and who did not answer it. What is known of it then; None: it has to say so again, as two packets of a stranger
+        are needed for a member that joins and ends, too."""
+        said_at = self._unknown.get(address)
+        if said_at is None:
+            if len(self._unknown) == MAX_UNKNOWN:
+                del self._unknown[next(iter(self._unknown))]
+            self._unknown[address] = now
+        if said_at is None or now - said_at < GRACE_S or self.address is None or not self._agent.has_end:
+            return None
+        del self._unknown[address]
+        return Entry(address, self.address, 0, State.ACTIVE, Reason.NONE, False, False)
 
     def abandoned(self, child: Child) -> None:
         """A child ends, and does not say what becomes of those below it. They may still need what it would have kept

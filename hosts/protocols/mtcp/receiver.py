@@ -259,6 +259,8 @@ class MtcpReceiver(Participant):
         place = self.attachment
         levels = len(place.lineage) - 1
         verdict = self._watch.look(self.reception.received, levels, now, ended=self.reception.ended)
+        if self.serving is not None and self.serving.roster.unanswered_s(now) >= self.options.parent_timeout_s:
+            verdict = Verdict.LEAVE  # it tells nobody of those below, who might wait for that for ever
         if verdict is Verdict.LEAVE and place.sender_silence_s(now) < self.options.parent_timeout_s:
             return self._leave_parent(now)
         if verdict is Verdict.ASK and place.sender is not None:

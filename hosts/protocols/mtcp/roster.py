@@ -33,7 +33,7 @@ def newer(entry: Entry, known: Entry | None) -> Entry | None:
 class Roster:
     """The members below a node, and which of them its parent has yet to be told of."""
 
-    __slots__ = ("_in_report", "_number", "_repeat_at", "members", "untold")
+    __slots__ = ("_in_report", "_number", "_repeat_at", "_reported_at", "members", "untold")
 
     def __init__(self) -> None:
         self.members: dict[Address, Entry] = {}
@@ -41,7 +41,7 @@ class Roster:
         """In the order in which they changed."""
         self._in_report: list[Entry] = []
         self._number = 0
-        self._repeat_at = 0.0
+        self._repeat_at = self._reported_at = 0.0
 
     def note(self, entry: Entry) -> Entry | None:
         """Take what somebody says of a member; what is known of it now, if that was news."""
@@ -105,6 +105,10 @@ class Roster:
         """When the report that was sent last is due again."""
         return self._repeat_at if self._in_report else None
 
+    def unanswered_s(self, now: float) -> float:
+        """For how long the parent has not acknowledged the report that it was sent last."""
+        return now - self._reported_at if self._in_report else 0.0
+
     def report(self, session: int, parent: Address, now: float, interval_s: float) -> list[Effect]:
         """The report to send now, if there is one: the last one again when it is due, or the next."""
         if not self._in_report:
@@ -115,6 +119,7 @@ class Roster:
             for address in told:
                 del self.untold[address]
             self._number += 1
+            self._reported_at = now
         elif now < self._repeat_at:
             return []
         self._repeat_at = now + interval_s

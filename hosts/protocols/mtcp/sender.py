@@ -194,6 +194,8 @@ class MtcpSender(StreamSender):
                 self.state = "waiting"
                 self._announce_at = now
                 return
+            if self._membership.may_be_told(self.session.receivers, now):
+                return
             self.state = "closing"
             self._membership.refusal = Reason.STARTED
             self._parting = Parting(now)

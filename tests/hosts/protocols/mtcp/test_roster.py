@@ -1,5 +1,6 @@
 """Who is where: later joins count, whatever the order of the reports, and nothing takes the whole stream away again."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,7 +89,9 @@ def test_reports_are_repeated_until_they_are_acknowledged() -> None:
     assert reported(roster, 1.25) == first
     roster.acknowledged(99)
     assert reported(roster, 1.6) == first
+    assert roster.unanswered_s(1.6) == pytest.approx(0.6)
     roster.acknowledged(first.number)
+    assert roster.unanswered_s(1.6) == 0.0
     second = reported(roster, 1.6)
     assert second is not None
     assert {entry.address.port for entry in second.entries} == {1, *range(MAX_ENTRIES + 1, MAX_ENTRIES + 11)}

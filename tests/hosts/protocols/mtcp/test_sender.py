@@ -362,6 +362,22 @@ def test_nobody_is_complete_before_the_end_was_sent() -> None:
     assert PeerFinished(ONE, False, "the stream contradicts itself") in effects
 
 
+def test_who_says_twice_that_it_has_all_is_believed_though_nobody_told_of_it() -> None:
+    """It ended below a parent that passes nothing on and did not answer it."""
+    bench = sending()
+    fin = encode_fin(7, False, True, Reason.NONE)
+    bench.get(fin, TWO)
+    bench.now += 1
+    assert bench.get(fin, TWO) == [], "nobody has all before the end was sent"
+    finished(bench)
+    assert bench.get(fin, STRANGER) == [], "once is not enough"
+    assert bench.get(encode_fin(7, False, False, Reason.WRONG_HASH), STRANGER) == []
+    effects = bench.get(fin, TWO)
+    assert packets(effects, TWO) == [Fin(7, True, True, Reason.NONE)]
+    assert [effect for effect in effects if not isinstance(effect, Send)] == [PeerJoined(TWO), PeerFinished(TWO, True)]
+    assert bench.core.state == "sending", "and the others are waited for"
+
+
 def test_closing_tells_everybody() -> None:
     bench = Bench(2)
     bench.get(join(5000))

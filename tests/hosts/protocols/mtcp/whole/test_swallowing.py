@@ -6,15 +6,16 @@ from random import Random
 import pytest
 
 from hosts.endpoint import Datagram, DatagramRun, Effect, PeerDropped, Send
-from hosts.protocols.mtcp.control import Report
+from hosts.protocols.mtcp.control import Report, ReportAck
 from hosts.protocols.mtcp.packets import Feedback, Repair, parse
 from hosts.protocols.mtcp.receiver import MtcpReceiver
+from hosts.protocols.mtcp.roster import WHOLE
 from hosts.wire.farewell import Fin
 from tests.hosts.protocols.mtcp.world import World
 
 SWALLOWED = {
-    "everything": (Repair, Feedback, Report, Fin),
-    "but its own acknowledgments": (Repair, Report, Fin),
+    "everything": (Repair, Feedback, Report, ReportAck, Fin),
+    "but its own acknowledgments": (Repair, Report, ReportAck, Fin),
     "acknowledgments and repairs": (Repair, Feedback),
 }
 SECONDS_S = 20.0
@@ -40,9 +41,9 @@ class Swallower(MtcpReceiver):
         return self._kept(super().handle_timer(now=now))
 
 
-def make(swallowed: str, loss: float, children: Sequence[int]) -> World:
-    """r0 swallows; the others lose so much, and `children` are its."""
-    parents = dict.fromkeys(children, 0)
+def make(swallowed: str, loss: float, children: Sequence[int], *, chain: bool = False) -> World:
+    """r0 swallows; the others lose so much, and `children` are its, in a `chain` each the child of the one before."""
+    parents = {child: child - 1 if chain else 0 for child in children}
     losses = dict.fromkeys(range(1, 4), loss)
     world = World(4, size=600_000, rate_bps=2.5e6, parents=parents, losses=losses)
     honest = world.core(0)
@@ -65,6 +66,19 @@ def test_its_children_have_the_file_within_seconds(swallowed: str, loss: float, 
     dropped = {event.peer for event in world.sender.events_of(PeerDropped)}
     assert dropped <= {world.receivers[0].address}
     assert world.sender.end is not None
+    known = world.sender_core.roster.members
+    assert all(known[world.receivers[index].address].state in WHOLE for index in (1, 2, 3)), "the sender knows"
+
+
+@pytest.mark.parametrize("swallowed", SWALLOWED)
+def test_agents_below_it_end_with_the_file_as_well(swallowed: str) -> None:
+    world = make(swallowed, 0.0, (1, 2, 3), chain=True)
+    world.finish(90)
+    for index in (1, 2, 3):
+        host = world.receivers[index]
+        assert host.end is not None
+        assert host.end.complete, (index, host.end.reason)
+        assert world.sender_core.roster.members[host.address].state in WHOLE, index
 
 
 def test_who_left_it_does_not_choose_it_again() -> None:
