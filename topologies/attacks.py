@@ -290,11 +290,15 @@ def _secured(scenario: Scenario, way: Way, *, is_served: bool) -> Scenario:
     sessions = []
     for one in scenario.sessions:
         update: dict[str, object] = {"security": way.security}
-        if is_served and one.tree == "one-level" and has_agents(one.protocol):
+        if way.security == "signed" and one.agents:  # of which it has none
+            update |= {"tree": "one-level", "fan_out": None}
+            update["receivers"] = [receiver.model_copy(update={"agent": False}) for receiver in one.receivers]
+        elif is_served and one.tree == "one-level" and has_agents(one.protocol):
             update["tree"] = "automatic"
         if way.security != "none":
             update["assist"] = "switch" if way.helped and one.may_be_helped else "none"
-        sessions.append(one.model_copy(update=update))
+        # A copy would keep what it has found out of the tree that it had.
+        sessions.append(Session.model_construct(**{**dict(one), **update}))
     return scenario.model_copy(update={"sessions": sessions})
 
 

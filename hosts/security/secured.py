@@ -148,6 +148,10 @@ def sealed_options(protocol: Protocol[OptionsT], options: OptionsT, *, is_signed
     if "watch_switches" in protocol.option_names:
         watching: Any = options
         options = replace(watching, watch_switches=True)
+    if is_signed and "spare" in protocol.option_names:  # nobody else may serve, so the sender serves all
+        given: Any = options
+        fan_out = int(most(usual, "fan_out")) if given.fan_out == usual.fan_out else given.fan_out
+        options = replace(given, spare=False, fan_out=fan_out)
     for name in protocol.option_names.intersection(SIZES):
         size = getattr(options, name)
         limit = int(most(usual, name)) - SEAL_BYTES

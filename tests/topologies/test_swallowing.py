@@ -8,6 +8,7 @@ from hosts import protocols
 from tests.topologies.test_attacks import SCENARIO
 from topologies.attacks import FORGERIES, MOST_AGENT_DELAY_S, SIMULATED, Effect, attacked
 from topologies.scenario import load_scenario
+from topologies.scenario.session import Session
 from topologies.swallowing import AGENT, has_agents
 
 NEAR = "  - {between: [sender, s1], rate: 100 Mbps, delay: 1 ms}\n"
@@ -41,3 +42,17 @@ def test_its_children_leave_it_within_seconds(effects: dict[str, Effect]) -> Non
     for way in ("sealed", "sealed, switches help", "signed"):
         assert effects[way].words == "harmless"
         assert effects[way].harmless
+
+
+def test_where_the_sender_signs_there_is_no_tree(tmp_path: Path) -> None:
+    path = Path(__file__).parents[2] / "topologies/tree.yaml"
+    scenario = load_scenario(path, purpose="simulate")
+    small = scenario.model_copy(update={"sessions": [_small(one) for one in scenario.sessions]})
+    ways = [way for way in SIMULATED if way.name in ("open", "signed")]
+    open_one, signed = attacked(path, small, [AGENT], ways)
+    assert open_one.is_survived, "though an agent dies as well"
+    assert signed.harmless
+
+
+def _small(session: Session) -> Session:
+    return session.model_copy(update={"file": None, "size": 1_000_000})

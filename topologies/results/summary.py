@@ -90,8 +90,10 @@ class SessionResult:
 
     @property
     def failed(self) -> bool:
-        """Whether the sender says so; not when all that it lacks are receivers that the scenario makes leave or die."""
-        lacking = {receiver.host for receiver in self.receivers if not receiver.complete} | set(self.dropped)
+        """Whether the sender says so; not when all that it lacks are receivers that the scenario makes leave or die,
+        beside strangers."""
+        dropped = {receiver.host for receiver in self.receivers} & set(self.dropped)
+        lacking = {receiver.host for receiver in self.receivers if not receiver.complete} | dropped
         excused = {receiver.host for receiver in self.receivers if not receiver.expected}
         return self.state in FAILED_STATES and not (lacking and lacking <= excused)
 

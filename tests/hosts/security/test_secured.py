@@ -1,7 +1,9 @@
 """Endpoints behind a seal, and what their protocols' options become."""
 
 import random
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from canopy_engine import Seal
@@ -87,6 +89,16 @@ def test_packets_are_so_much_shorter(name: str) -> None:
     assert getattr(options, size) == min(getattr(protocol.options(), size), longest - SEAL_BYTES)
     with pytest.raises(ValueError, match=r"must be at most .* where packets are sealed"):
         sealed_options(protocol, protocol.parse_options({size: longest - SEAL_BYTES + 1}))
+
+
+@pytest.mark.parametrize("given", [{}, {"fan_out": 20}])
+def test_where_the_sender_signs_it_serves_all(given: Mapping[str, Any]) -> None:
+    protocol = protocols.get("mtcp")
+    options: Any = protocol.parse_options(given)
+    sealed: Any = sealed_options(protocol, options)
+    assert sealed.fan_out == options.fan_out
+    signed: Any = sealed_options(protocol, options, is_signed=True)
+    assert (signed.fan_out, signed.spare) == (given.get("fan_out", 0xFFFF), False)
 
 
 @pytest.mark.parametrize("name", protocols.names())
