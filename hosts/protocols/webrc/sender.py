@@ -45,13 +45,15 @@ TURN_S: Final = 0.001
 """Where packets leave in runs, they wait so long for each other (ours): timers are due to a millisecond."""
 CLOSE_COPIES: Final = 3
 """On each channel that receivers may hear: nobody confirms the end (ours)."""
+CLOSE_PAUSE_S: Final = 0.5
+"""Between them (ours): a queue that the session has filled loses what comes at once, and is empty a second later."""
 PIECE_BYTES: Final = 1 << 20
 """Taken of a file at once."""
 
 
 class WebrcSender(StreamSender):
-    """States: reading (the file), sending, closed. Random is only where in the cycle of T time slots it begins, and
-    the id of a session that was given none."""
+    """States: reading (the file), sending, closing, closed. Random is only where in the cycle of T time slots it
+    begins, and the id of a session that was given none."""
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         super().__init__(session, rng)
@@ -84,6 +86,8 @@ class WebrcSender(StreamSender):
         self._rests_until = 0.0
         self._skipped = 0
         self._sent_bytes = 0
+        self._closes = 0  # how often the end has been said
+        self._closes_why = ""
 
     # --- the application's side
 
@@ -124,11 +128,11 @@ class WebrcSender(StreamSender):
         return self._manifest
 
     def finish(self, *, now: float) -> Sequence[Effect]:
-        if self._finishing or self.closed:
+        if self._finishing or self.state in ("closing", "closed"):
             return ()
         self._finishing = True
         if self.session.realtime:
-            return () if self._windows is not None else self.close(now=now, reason="")
+            return () if self._windows is not None else self._say_end(now, "")
         if self._manifest is not None or self._stream or not len(self.carousel):
             return self._end(False, "what is to be sent is not a file")
         self.carousel.end()
@@ -154,13 +158,26 @@ class WebrcSender(StreamSender):
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         if self.closed:
             return ()
-        effects: list[Effect] = []
-        if self.state == "sending":
-            packet = self._schedule.packet(self._next)
-            for channel in (self.waves.t, *(self.waves.channel(self._slot, age) for age in range(self.waves.n))):
-                data = encode_close(self.number, packet.slot_index, channel, packet.psn, is_long=self.waves.is_long)
-                effects += [Send(data, self._groups[channel])] * CLOSE_COPIES
+        effects = self._close_packets(CLOSE_COPIES) if self.state in ("sending", "closing") else []
         return effects + self._end(not reason, reason)
+
+    def _close_packets(self, copies: int) -> list[Effect]:
+        """So many on each channel."""
+        effects: list[Effect] = []
+        packet = self._schedule.packet(self._next)
+        for channel in (self.waves.t, *(self.waves.channel(self._slot, age) for age in range(self.waves.n))):
+            data = encode_close(self.number, packet.slot_index, channel, packet.psn, is_long=self.waves.is_long)
+            effects += [Send(data, self._groups[channel])] * copies
+        return effects
+
+    def _say_end(self, now: float, why: str) -> list[Effect]:
+        """Once more: the session is over. The last time it ends; `why` it is not complete."""
+        if self.state != "closing":
+            self.state, self._closes_why = "closing", why
+        self._closes += 1
+        self._next_at = now + CLOSE_PAUSE_S
+        is_last = self._closes == CLOSE_COPIES
+        return [*self._close_packets(1), *(self._end(not self._closes_why, self._closes_why) if is_last else ())]
 
     def sample(self, *, now: float) -> Sample:
         packets = self.counters["data_packets"]
@@ -189,13 +206,17 @@ class WebrcSender(StreamSender):
 
     @property
     def wake_at(self) -> float | None:
+        if self.state == "closing":
+            return self._next_at
         return max(self._next_at, self._rests_until) if self.state == "sending" else None
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        if self.state == "closing" and self._next_at <= now:
+            return self._say_end(now, "")
         if self.state != "sending":
             return ()
         if self.options.carousel_s and now - self._origin >= self.options.carousel_s:
-            return self.close(now=now, reason="")
+            return self._say_end(now, "")
         if self._next_at > now:
             return ()
         if now - self._next_at > MOST_LATE_S:
@@ -211,7 +232,7 @@ class WebrcSender(StreamSender):
             self._rests_until = now + TURN_S
         effects = runs.take()
         if end is not None:
-            return [*effects, *self.close(now=now, reason=end)]
+            return [*effects, *self._say_end(now, end)]
         if (work := self.carousel.ahead()) is not None:
             effects.append(Compute(work, has_time=True))
         return effects

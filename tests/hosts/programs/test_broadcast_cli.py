@@ -20,9 +20,10 @@ def program(module: str, *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True)
 
 
-def test_all_files_of_a_folder_come_and_the_sender_ends_in_time(tmp_path: Path) -> None:
+def test_all_files_of_a_folder_come_or_chosen_ones_and_the_sender_ends_in_time(tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
+    out.mkdir()
     for number in range(3):
         (folder / f"file {number}").write_bytes(bytes(range(256)) * 100 * number)
     settings = ["--max-rate", "8e6", "--set", "base_rate=20", "--set", "slot_s=2", "--set", "quiescence_s=4"]
@@ -30,22 +31,28 @@ def test_all_files_of_a_folder_come_and_the_sender_ends_in_time(tmp_path: Path) 
     sending = program(
         "hosts.programs.broadcast_cli", str(folder), *WHERE, "--duration", "40", *settings, "--json", "--sdp", sdp
     )
+    choices = {"all": ["--all"], "only": ["--only", "*1"], "newest": ["--newest"]}
+    receivers = {}
+    shown = {}
     try:
         while not Path(sdp).exists():
             assert sending.poll() is None
-        receiving = program(
-            "hosts.programs.cli", "recv", "--sdp", sdp, "--interface", "lo", "--all", "-o", str(out), "--json"
-        )
-        shown, _ = receiving.communicate(timeout=60)
-        assert receiving.returncode == 0
+        for choice, words in choices.items():
+            where = ("--sdp", sdp, "--interface", "lo", "-o", str(out / choice))
+            receivers[choice] = program("hosts.programs.cli", "recv", *where, *words, "--json")
+        for choice, receiving in receivers.items():
+            shown[choice], _ = receiving.communicate(timeout=60)
+            assert receiving.returncode == 0
     finally:
         sending.terminate()
         told, _ = sending.communicate(timeout=20)
-        receiving.kill()
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == {
-        path.name: path.read_bytes() for path in folder.iterdir()
-    }
-    assert sorted(file["file"] for file in json.loads(shown)["files"]) == ["file 0", "file 1", "file 2"]
+        for receiving in receivers.values():
+            receiving.kill()
+    names = {"all": {"file 0", "file 1", "file 2"}, "only": {"file 1"}, "newest": {"file 2"}}
+    assert {choice: {path.name for path in (out / choice).iterdir()} for choice in choices} == names
+    for path in out.glob("*/*"):
+        assert path.read_bytes() == (folder / path.name).read_bytes()
+    assert {file["file"] for file in json.loads(shown["all"])["files"]} == names["all"]
     assert json.loads(told)["files"] == 3
 
 

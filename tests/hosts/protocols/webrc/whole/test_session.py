@@ -10,9 +10,10 @@ from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import NO_CODE, parse
 from hosts.protocols.webrc.sender import MOST_LATE_S, WebrcSender
 from hosts.wire.manifest import Manifest
-from tests.hosts.protocols.webrc.memory import FAST, session
+from tests.hosts.protocols.webrc.memory import FAST, PAPER, session
 from tests.hosts.protocols.webrc.world import PACKET_BITS, World, one_way
 
+DEFAULTS = {name: getattr(WebrcOptions(), name) for name in PAPER}
 STEADY = {"session_rate_bps": 1.6e6}
 
 
@@ -220,3 +221,13 @@ def test_several_files_are_written_one_after_the_other() -> None:
     assert sender.finish(now=0.0)
     assert sender.carousel.is_complete
     assert sender.state == "sending"
+
+
+def test_who_has_filled_a_queue_hears_the_end_all_the_same() -> None:
+    """What is said at one moment only is lost in it: a third of such receivers waited for the sender until they gave
+    up."""
+    options = {**DEFAULTS, "session_rate_bps": 4e6, "carousel_s": 12.0}
+    world = World([one_way(0.01, rate_bps=0.4e6, limit_packets=20)] * 4, options=options, seed=8)
+    world.sim.run(12.0 + 3.0)
+    for number in range(4):
+        assert any(isinstance(effect, SessionEnded) for _, effect in world.effects[number])
