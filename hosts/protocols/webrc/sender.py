@@ -320,7 +320,7 @@ class WebrcSender(StreamSender):
                 psn,
                 self.waves.is_long,
                 FDT_TOI,
-                NO_CODE,
+                table.scheme,
                 table.payload_id,
                 table.symbol,
                 fdt_instance=table.instance,

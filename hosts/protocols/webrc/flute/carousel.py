@@ -26,9 +26,9 @@ from hosts.protocols.webrc.flute.objects import (
     object_encoder,
     plan,
 )
-from hosts.protocols.webrc.flute.transmission import NO_CODE, Transmission
-from hosts.protocols.webrc.packets import FDT_EXTENSION_BYTES
-from hosts.storage import Content
+from hosts.protocols.webrc.flute.transmission import NO_CODE
+from hosts.protocols.webrc.packets import FDT_EXTENSION_BYTES, FDT_TOI
+from hosts.storage import BytesContent, Content
 from hosts.wire.manifest import FileError
 
 LIFETIME_S: Final = 3600.0
@@ -45,8 +45,9 @@ class TableSymbol(NamedTuple):
     """Of EXT_CENC."""
     sent_ntp: int | None
     """NTP seconds, for EXT_TIME."""
+    scheme: int
+    """FEC Encoding ID."""
     payload_id: int
-    """Block 0, and the symbol's number."""
     symbol: bytes
 
 
@@ -96,10 +97,10 @@ class Carousel:
         self._next_toi = FIRST_TOI
         self._instance = -1  # the first one is 0 (RFC 6726, 3.4.1)
         self._instance_until = -1.0
-        self._document = b""
-        self._transmission = Transmission(NO_CODE, 0, 1, 1)
+        self._fti = b""
+        self._document: ObjectEncoder | None = None
+        self._document_left = 0  # packets of a visit
         self._cenc = 0
-        self._table_turn = 0
         self._turns: list[tuple[float, int]] = []  # a heap of (when it is its turn, TOI)
         self._visited = 0  # TOI
         self._left = 0  # packets of the visit
@@ -216,12 +217,14 @@ class Carousel:
         """The FDT's next symbol; `now` in seconds, from 0 on."""
         if now >= self._instance_until:
             self._renew(now)
-        transmission = self._transmission
-        turn = self._table_turn
-        piece = self._document[turn * transmission.symbol : (turn + 1) * transmission.symbol]
-        self._table_turn = (turn + 1) % transmission.symbols
+        assert self._document is not None
+        if not self._document_left:
+            self._document_left = self._document.visit(1.0)
+        self._document_left -= 1
+        number, symbols = self._document.next_packets(0, 1)
         ntp = None if self._ntp_at_zero is None else int(self._ntp_at_zero + now)
-        return TableSymbol(self._instance, transmission.encode(), self._cenc, ntp, turn, piece)
+        scheme = self._document.transmission.scheme
+        return TableSymbol(self._instance, self._fti, self._cenc, ntp, scheme, number, symbols[0])
 
     def _renew(self, now: float) -> None:
         """Another FDT instance, for other files or a later time."""
@@ -234,8 +237,14 @@ class Carousel:
         files = [found.file for found in self._objects.values()]
         document = encode_fdt(FdtInstance(files, expires, self.is_complete, is_full=True), self._version)
         self._cenc = GZIP_CENC if len(document) > self._table else 0
-        self._document = encoded(document, "gzip") if self._cenc else document
-        symbols = -(-len(self._document) // self._table)  # one block of them
-        self._transmission = Transmission(NO_CODE, len(self._document), self._table, symbols)
+        if self._cenc:
+            document = encoded(document, "gzip")
+        # One of several symbols has the files' code (RFC 6726, 3.3): who misses one takes any other.
+        scheme = self.scheme if len(document) > self._table else NO_CODE
+        self._encoders.forget(FDT_TOI)
+        self._document_left = 0
+        self._document = object_encoder(
+            FDT_TOI, BytesContent(document), plan(scheme, len(document), self._table), self._encoders
+        )
+        self._fti = self._document.transmission.encode()
         self._instance = (self._instance + 1) % INSTANCES
-        self._table_turn = 0

@@ -55,6 +55,8 @@ def test_a_file_is_what_the_fdt_says() -> None:
     assert matching(lambda: [b"x", coded], entry(content_encoding="gzip")) is None
     assert matching(lambda: [DATA], entry(md5=other)) is None
     assert matching(lambda: [DATA], entry(sha256="0" * 64)) is None
+    # Of two digests the stronger one counts; whoever has the FDT changed on its way would have changed both.
+    assert matching(lambda: [DATA], entry(sha256=hashlib.sha256(DATA).hexdigest(), md5=other)) is not None
     assert matching(lambda: [DATA], entry(content_length=len(DATA) + 1)) is None
     assert matching(lambda: [DATA], entry()) is not None
 

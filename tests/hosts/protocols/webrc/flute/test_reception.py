@@ -36,7 +36,7 @@ def table(sender: Carousel, now: float = 0.0) -> Alc:
         0,
         1,
         toi=FDT_TOI,
-        encoding=NO_CODE,
+        encoding=found.scheme,
         payload_id=found.payload_id,
         symbol=found.symbol,
         fdt_instance=found.instance,

@@ -6,16 +6,19 @@ from typing import Any
 
 import pytest
 
-from hosts.endpoint import Datagram, Deliver, Effect, SessionEnded, StreamEnded
+from hosts.endpoint import Datagram, Deliver, Effect, Send, SessionEnded, StreamEnded
 from hosts.parts.doubt import SILENCE_S
 from hosts.protocol import Session
-from hosts.protocols.webrc.flute.objects import BETWEEN, OPEN_BYTES, SPARE
+from hosts.protocols.webrc.flute.content import content_of
+from hosts.protocols.webrc.flute.objects import BETWEEN, OPEN_BYTES, SCHEMES, SPARE
 from hosts.protocols.webrc.flute.reception import Reception
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import parse
+from hosts.protocols.webrc.packets import FDT_TOI, parse
 from hosts.protocols.webrc.receiver import WebrcReceiver
+from hosts.protocols.webrc.sender import WebrcSender
+from hosts.storage import FileChange
 from hosts.wire.manifest import Manifest
-from tests.hosts.protocols.webrc.memory import FAST, GROUP, SENDER, packets
+from tests.hosts.protocols.webrc.memory import FAST, GROUP, SENDER, packets, session
 from tests.hosts.protocols.webrc.peer import received, sent
 
 DATA = Random(5).randbytes(3_000_000)
@@ -54,6 +57,23 @@ def test_the_peer_rebuilds_what_we_send_in_any_other_way(tmp_path: Path, how: di
     data = DATA[:100_001]
     found = [send.data for _, send in packets(WebrcOptions(**FASTER, **how), data, 2.0)]
     assert received(worn(found, lost, 4), tmp_path / "files") == {"song.ogg": data}
+
+
+@pytest.mark.parametrize("scheme", ["raptorq", "reed-solomon"])
+def test_the_peer_reads_a_coded_table_of_several_symbols(tmp_path: Path, scheme: str) -> None:
+    """Of each FDT instance's source symbols one never comes."""
+    files = {f"song{number}.ogg": DATA[number * 100 : number * 101] for number in range(1, 60)}
+    sender = WebrcSender(session(), WebrcOptions(**{**FASTER, "base_rate": 40.0}, fec=scheme), Random(1))
+    sender.change(FileChange([content_of(*file) for file in files.items()], is_last=True), now=0.0)
+    found: list[bytes] = []
+    while (now := sender.wake_at) is not None and now <= 3.0:
+        found += [effect.data for effect in sender.handle_timer(now=now) if isinstance(effect, Send)]
+    tables = [parse(data) for data in found if parse(data).toi == FDT_TOI]
+    assert {packet.encoding for packet in tables} == {SCHEMES[scheme]}
+    lost = min(packet.payload_id for packet in tables)
+    heard = [data for data in found if parse(data).toi != FDT_TOI or parse(data).payload_id != lost]
+    assert len(heard) < len(found)
+    assert received(heard, tmp_path / "files") == files
 
 
 @pytest.mark.parametrize(("scheme", "lost"), [("raptorq", 0.02), ("reed-solomon", 0.02), ("no-code", 0.0)])
