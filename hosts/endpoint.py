@@ -1,7 +1,7 @@
 """Seam 1: what a sender, receiver or agent of any protocol is given, and what it answers.
 
-An endpoint is a state machine. It opens no socket, reads no clock and starts no thread: a runtime (asyncio on UDP
-sockets, or the simulator) hands it datagrams and the time, and carries out the effects that it returns, in order.
+An endpoint is a state machine without sockets, clock and threads: a runtime (asyncio on UDP sockets, or the simulator)
+hands it datagrams and the time, and carries out the effects that it returns, in order.
 
 The runtime's contract
 - `now` is in seconds on the endpoint's own monotonic clock; it never goes back. Two hosts' clocks share neither origin
@@ -15,7 +15,7 @@ The runtime's contract
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 from hosts.storage import FileChange, Room
 from hosts.wire.header import NOT_ECT
@@ -42,8 +42,7 @@ class Datagram(NamedTuple):
     destination: Address
     """The group for multicast, the endpoint's own address for unicast."""
     arrived_at: float | None = None
-    """When it reached the host, seconds, on the clock of `now` and not after it; None: just now. So what it waits there
-    for a busy program is not taken for a queue in the network."""
+    """When it reached the host, on the clock of `now` and not after it: a busy program is no queue. None: just now."""
     hops: int | None = None
     """Routers and P4 switches that a unicast datagram passed (of `UNICAST_TTL`); None: a group's, or not known."""
     ecn: int = NOT_ECT
@@ -58,9 +57,8 @@ class DatagramRun(NamedTuple):
     """Datagrams that came one after the other, from one source, and were read together."""
 
     data: bytes
-    """Of all, one after the other."""
+    """Of all, one after the other; of `size` bytes each but the last, which may be shorter."""
     size: int
-    """Bytes of each but the last, which may be shorter."""
     source: Address
     destination: Address
     first_at: float | None = None
@@ -69,6 +67,8 @@ class DatagramRun(NamedTuple):
     """When the last did; not before `first_at`."""
     hops: int | None = None
     ecn: int = NOT_ECT
+    came: tuple[tuple[int, float], ...] = ()
+    """Of each message that the kernel gave: which datagram was its first, and when it came. Empty: all came evenly."""
 
     @property
     def packets(self) -> int:
@@ -76,19 +76,21 @@ class DatagramRun(NamedTuple):
         return -(-len(self.data) // self.size)
 
     def datagram(self, number: int) -> Datagram:
-        """One by itself, counted from 0; those between the first and the last came evenly."""
-        data, size, source, destination, first_at, at, hops, ecn = self
-        if first_at is not None and at is not None:
+        """One by itself, counted from 0."""
+        data, size, source, destination, first_at, at, hops, ecn, came = self
+        if came:
+            at = next(time for first, time in reversed(came) if first <= number)
+        elif first_at is not None and at is not None:
             at = first_at + (at - first_at) * number / max(1, self.packets - 1)
         return Datagram(data[number * size : (number + 1) * size], source, destination, at, hops, ecn)
 
-    def split(self, count: int) -> tuple["DatagramRun", "DatagramRun"]:
+    def split(self, count: int) -> tuple[Self, Self]:
         """The first `count` datagrams, at least one, and the rest, which may be none."""
         if count >= self.packets:
             return self, self._replace(data=b"")
-        last, first = self.datagram(count - 1).arrived_at, self.datagram(count).arrived_at
-        at = count * self.size
-        return self._replace(data=self.data[:at], arrived_at=last), self._replace(data=self.data[at:], first_at=first)
+        at, came = count * self.size, tuple((max(0, number - count), time) for number, time in self.came)
+        part = self._replace(data=self.data[:at], arrived_at=self.datagram(count - 1).arrived_at)
+        return part, self._replace(data=self.data[at:], first_at=self.datagram(count).arrived_at, came=came)
 
     def datagrams(self) -> Iterator[Datagram]:
         """Each by itself."""

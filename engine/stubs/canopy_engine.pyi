@@ -289,12 +289,15 @@ class DatagramReader:
     def __init__(self, limit: int) -> None: ...
     def receive(
         self, descriptor: int
-    ) -> tuple[list[tuple[bytes, int, int, float | None, float | None, int | None, int]], int | None]:
+    ) -> tuple[
+        list[tuple[bytes, int, int, float | None, float | None, int | None, int, list[tuple[int, float]]]], int | None
+    ]:
         """What waits at an IPv4 socket that does not block, at most `limit` messages, in order; empty: none. Datagrams
         of one source, time to live, ECN field and length (but for the last, which may be shorter) that followed each
         other are one run: the payloads together, the length of each, the source (address << 16 | port), when the first
         and the last arrived (seconds since 1970, if SO_TIMESTAMPNS is on), their time to live (if IP_RECVTTL is on) and
-        ECN field (if IP_RECVTOS is on, else 0). And how many datagrams found no room in the socket's buffer, ever,
+        ECN field (if IP_RECVTOS is on, else 0); and, where they came as several messages, how many datagrams were
+        before each of these, and when it arrived. And how many datagrams found no room in the socket's buffer, ever,
         modulo 2^32, where the kernel has said so (SO_RXQ_OVFL). Raises OSError."""
 
 class DatagramSender:

@@ -6,6 +6,7 @@ import socket
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Final, TypeAlias
 
 from canopy_engine import DatagramReader, DatagramSender
@@ -33,28 +34,29 @@ Transmit: TypeAlias = Callable[[int, Sequence[Send | SendRun]], tuple[int, int]]
 class Inbox:
     """Reads a session's sockets, which are set up by hosts/runtime/sockets.py."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """`clock`: the endpoint's."""
+        self._clock = clock
+        self._offset = -inf  # what turns the kernel's timestamps into times of that clock
         self.dropped = 0
         """Datagrams for which these sockets' buffers had no room, as far as the kernel has said."""
         self._receive = DatagramReader(BATCH).receive
         self._peers: dict[int, Address] = {}
         self._dropped: dict[int, int] = {}  # of each descriptor, as the kernel counts
 
-    def take(
-        self, sock: socket.socket, destination: Address, now: float, *, unicast: bool
-    ) -> list[Datagram | DatagramRun]:
-        """What waits there, at most `BATCH` messages; empty when nothing does. `now`: the endpoint's clock. Only a
-        `unicast` socket's have `hops`. Raises OSError.
+    def take(self, sock: socket.socket, destination: Address, *, unicast: bool) -> list[Datagram | DatagramRun]:
+        """What waits there, at most `BATCH` messages; empty when nothing does. Only a `unicast` socket's have `hops`.
+        Raises OSError.
         """
-        # Both clocks now: what turns the kernel's timestamps into times of ours.
-        offset = now - time.time()
-        earliest = now - LONGEST_WAIT_S
         peers = self._peers
         runs, dropped = self._receive(sock.fileno())
+        now = self._look_at_clocks()
+        offset = self._offset
+        earliest = now - LONGEST_WAIT_S
         if dropped is not None:
             self._count(sock.fileno(), dropped)
         found: list[Datagram | DatagramRun] = []
-        for data, size, source, first_stamp, stamp, ttl, ecn in runs:
+        for data, size, source, first_stamp, stamp, ttl, ecn, stamps in runs:
             peer = peers.get(source)
             if peer is None:
                 peer = self._remember(source)
@@ -68,8 +70,20 @@ class Inbox:
             first = arrived
             if arrived is not None and first_stamp is not None and earliest < first_stamp + offset <= arrived:
                 first = first_stamp + offset
-            found.append(DatagramRun(data, size, peer, destination, first, arrived, hops, ecn))
+            came: tuple[tuple[int, float], ...] = ()
+            if first is not None and arrived is not None:
+                came = tuple((number, min(max(first, at + offset), arrived)) for number, at in stamps)
+            found.append(DatagramRun(data, size, peer, destination, first, arrived, hops, ecn, came))
         return found
+
+    def _look_at_clocks(self) -> float:
+        """Our clock's time. Between a look at the one and at the other another program may have had the processor for
+        milliseconds, so the clocks' distance is only known to be within what two looks at ours have around one at the
+        other; within that it stays what it was.
+        """
+        before, system, now = self._clock(), time.time(), self._clock()
+        self._offset = min(max(self._offset, before - system), now - system)
+        return now
 
     def _count(self, descriptor: int, dropped: int) -> None:
         self.dropped += dropped - self._dropped.get(descriptor, 0) & 0xFFFFFFFF

@@ -92,7 +92,7 @@ class Runtime:
         self._loop = asyncio.get_running_loop()
         self._selector = self._loop.sockets if isinstance(self._loop, PatientLoop) else None
         self._unicast = sockets.open_unicast(interface, port)
-        self._inbox = Inbox()
+        self._inbox = Inbox(self._loop.time)
         self._outbox = Outbox(self._unicast, self.counters)
         self._size_buffer(self._unicast)
         self._groups: dict[tuple[Address, str | None], socket.socket] = {}
@@ -213,7 +213,7 @@ class Runtime:
             if waiting:
                 return  # those come first, in a turn of their own
             try:
-                waiting.extend(take(sock, destination, monotonic(), unicast=is_unicast))
+                waiting.extend(take(sock, destination, unicast=is_unicast))
             except OSError:
                 self.counters["receive_errors"] += 1
             if self._inbox.dropped != self.counters["kernel_drops"]:

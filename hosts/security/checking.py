@@ -210,7 +210,9 @@ class CheckingReceiver(WrappedReceiver):
                 effects += self.core.receive(one, now=now)
             else:
                 data = b"".join(packet.data for packet in ready[first:last])
-                run = DatagramRun(data, len(one.data), *one[1:4], ready[last - 1].arrived_at, *one[4:])
+                times = [packet.arrived_at for packet in ready[first:last] if packet.arrived_at is not None]
+                came = tuple(enumerate(times)) if len(times) == last - first else ()
+                run = DatagramRun(data, len(one.data), *one[1:4], ready[last - 1].arrived_at, *one[4:], came=came)
                 effects += self.core.receive_run(run, now=now)
             first = last
         return self._passed(effects, now)

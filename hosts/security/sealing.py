@@ -81,7 +81,7 @@ class Sealing:
 
     def open_run(self, run: DatagramRun) -> list[Datagram | DatagramRun]:
         """Likewise of datagrams that were read together: a run, or those that are for the endpoint one by one."""
-        data, size, source, destination, first_at, arrived_at, hops, ecn = run
+        data, size, source, destination, *_ = run
         if self._heads and HEADED_VERSION in data[::size]:
             return self._open_headed_run(run)
         self._keep_up()
@@ -89,7 +89,7 @@ class Sealing:
         opened, refused = self._seal.open_run(data, size, source, destination, self._time())
         self._count(OPENED, run.packets - len(refused))
         if not refused and inner:
-            return [DatagramRun(opened, inner, source, destination, first_at, arrived_at, hops, ecn)]
+            return [run._replace(data=opened, size=inner)]
         for _, why in refused:
             self._refuse(why)
         shut = {place for place, _ in refused}
@@ -98,14 +98,14 @@ class Sealing:
 
     def _open_headed_run(self, run: DatagramRun) -> list[Datagram | DatagramRun]:
         """Of which some may have open heads."""
-        data, size, source, destination, first_at, arrived_at, hops, ecn = run
+        data, size, source, destination, *_ = run
         time = self._time()
         places = range(0, len(data), size)
         packets = [self._opened(data[at : at + size], source, destination, time) for at in places]
         whole = [packet for packet in packets if packet is not None]
         inner = size - SEAL_BYTES - (HOP_BYTES if self._is_feedback(data) else 0)
         if len(whole) == len(packets) > 1 and len(whole[-1]) <= inner and all(len(one) == inner for one in whole[:-1]):
-            return [DatagramRun(b"".join(whole), inner, source, destination, first_at, arrived_at, hops, ecn)]
+            return [run._replace(data=b"".join(whole), size=inner)]
         return [run.datagram(at)._replace(data=one) for at, one in enumerate(packets) if one is not None]
 
     def _opened(self, sealed: bytes, source: Address, destination: Address, time: int) -> bytes | None:

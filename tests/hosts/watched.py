@@ -62,9 +62,9 @@ def lose(loss: float) -> None:
     rng, take = Random(1), Inbox.take
 
     def lossy(
-        inbox: Inbox, sock: socket.socket, destination: Address, now: float, *, unicast: bool
+        inbox: Inbox, sock: socket.socket, destination: Address, *, unicast: bool
     ) -> list[Datagram | DatagramRun]:
-        arrived = take(inbox, sock, destination, now, unicast=unicast)
+        arrived = take(inbox, sock, destination, unicast=unicast)
         return arrived if unicast else without_some(arrived, loss, rng)
 
     Inbox.take = lossy  # type: ignore[method-assign,assignment]

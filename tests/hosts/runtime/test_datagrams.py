@@ -23,7 +23,7 @@ NOW = 1000.0
 def take(sock: socket.socket, *, unicast: bool = True, inbox: Inbox | None = None) -> list[Datagram]:
     """What waits, each datagram by itself."""
     found: list[Datagram] = []
-    for one in (inbox or Inbox()).take(sock, HERE, NOW, unicast=unicast):
+    for one in (inbox or Inbox(lambda: NOW)).take(sock, HERE, unicast=unicast):
         found += [one] if isinstance(one, Datagram) else one.datagrams()
     return found
 
@@ -79,6 +79,27 @@ def test_a_timestamp_from_the_future_or_long_ago_is_not_believed(monkeypatch: py
             assert take(receiver)[0].arrived_at is None
 
 
+def test_a_program_that_waits_between_looks_at_two_clocks_takes_nothing_for_earlier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a round trip would look shorter than the network's, for as long as the least one is remembered."""
+    ours, system, waits = 100.0, 1000.0, 0.0
+
+    def system_time() -> float:
+        nonlocal ours, system
+        ours, system = ours + waits, system + waits
+        return system
+
+    monkeypatch.setattr(time, "time", system_time)
+    inbox = Inbox(lambda: ours)
+    for waits, error in ((0.004, 0.005), (0.0, 1e-9), (0.003, 1e-9)):  # noqa: B007 (read by system_time)
+        inbox._look_at_clocks()
+        assert inbox._offset == pytest.approx(-900.0, abs=error)
+    system += 0.5  # it is set
+    inbox._look_at_clocks()
+    assert inbox._offset == pytest.approx(-900.5, abs=0.004)
+
+
 def test_hops_are_counted_from_the_time_to_live() -> None:
     with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
         for ttl, expected in ((64, 0), (61, 3), (1, 63), (65, None), (255, None)):
@@ -89,7 +110,7 @@ def test_hops_are_counted_from_the_time_to_live() -> None:
 
 
 def test_a_flood_of_sources_takes_bounded_memory() -> None:
-    inbox = Inbox()
+    inbox = Inbox(lambda: NOW)
     for source in range(2 * PEERS):
         peer = inbox._remember(10 << 40 | source << 16 | 99)
         assert peer == Address(socket.inet_ntoa((10 << 24 | source).to_bytes(4, "big")), 99)
@@ -156,14 +177,33 @@ def test_a_run_leaves_and_arrives_as_one(monkeypatch: pytest.MonkeyPatch, cuts: 
         there = Address(*receiver.getsockname())
         outbox = Outbox(sender, Counter())
         outbox.send([SendRun(b"aaabbbc", there, ECT_0, 3), Send(b"alone", Address(*sender.getsockname()))])
-        (run,) = Inbox().take(receiver, HERE, NOW, unicast=True)
+        (run,) = Inbox(lambda: NOW).take(receiver, HERE, unicast=True)
         assert isinstance(run, DatagramRun)
         assert (run.data, run.size, run.packets, run.ecn, run.hops) == (b"aaabbbc", 3, 3, ECT_0, 0)
         assert [one.data for one in run.datagrams()] == [b"aaa", b"bbb", b"c"]
         assert {one.source for one in run.datagrams()} == {Address(*sender.getsockname())}
         outbox.send([Send(b"x", there, ECT_0), Send(b"y", there, ECT_1), Send(b"z", there, ECT_1)])
-        one, two = Inbox().take(receiver, HERE, NOW, unicast=True)
+        one, two = Inbox(lambda: NOW).take(receiver, HERE, unicast=True)
         assert (one.data, two.data) == (b"x", b"yz")
+
+
+def test_what_was_read_together_came_as_each_message_did() -> None:
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        sockets.stamp_arrivals(receiver)
+        assert any(_stamped_on_arrival(sender, receiver) for _ in range(50))
+        began = time.time()
+        for pause in (0.0, 0.03, 0.0):
+            time.sleep(pause)
+            sender.sendto(b"xx", receiver.getsockname())
+        (run,) = Inbox(lambda: NOW + time.time() - began).take(receiver, HERE, unicast=True)
+        assert isinstance(run, DatagramRun)
+        first, second, third = (one.arrived_at for one in run.datagrams())
+        assert first is not None
+        assert second is not None
+        assert third is not None
+        assert first >= NOW
+        assert second - first >= 0.03
+        assert third - second < second - first
 
 
 @pytest.mark.parametrize("size", [1, 900])
@@ -183,7 +223,7 @@ def test_what_the_kernel_had_no_room_for_is_counted() -> None:
     with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
         sockets.count_drops(receiver)
         room = sockets.size_receive_buffer(receiver, 4096)
-        inbox = Inbox()
+        inbox = Inbox(lambda: NOW)
         for lost_before in (0, 1):  # the kernel's count goes on, and so does ours
             for _ in range(100):
                 sender.sendto(bytes(1000), receiver.getsockname())

@@ -19,6 +19,8 @@ pub struct Run<'a> {
     pub length: usize,
     /// When the first of them came, seconds since 1970; `last.stamp` is the last one's.
     pub first_stamp: Option<f64>,
+    /// Of each message that the kernel gave, where all have times: how many datagrams came before it, and when it came.
+    pub stamps: Vec<(usize, f64)>,
 }
 
 impl Run<'_> {
@@ -42,6 +44,9 @@ pub fn runs(reader: &Reader, count: usize) -> Vec<Run<'_>> {
         let next = reader.get(index);
         match found.last_mut() {
             Some(run) if run.continues_with(&next) => {
+                if let (Some(stamp), true) = (next.stamp, run.stamps.len() == run.pieces.len()) {
+                    run.stamps.push((run.length / run.size, stamp));
+                }
                 run.pieces.push(next.data);
                 run.length += next.data.len();
                 run.last = next;
@@ -52,6 +57,7 @@ pub fn runs(reader: &Reader, count: usize) -> Vec<Run<'_>> {
                 size: next.size,
                 length: next.data.len(),
                 first_stamp: next.stamp,
+                stamps: next.stamp.map(|stamp| (0, stamp)).into_iter().collect(),
             }),
         }
     }

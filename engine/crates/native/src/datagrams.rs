@@ -62,7 +62,8 @@ impl DatagramReader {
                 }
                 Ok(())
             })?;
-            found.append((data, run.size, source, run.first_stamp, last.stamp, last.ttl, last.ecn))?;
+            let stamps = if run.pieces.len() > 1 { run.stamps } else { Vec::new() };
+            found.append((data, run.size, source, run.first_stamp, last.stamp, last.ttl, last.ecn, stamps))?;
             dropped = last.dropped.or(dropped);
         }
         Ok((found, dropped))
