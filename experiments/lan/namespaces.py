@@ -49,7 +49,7 @@ class Namespaces:
 
     def command(self, name: str, *words: str) -> list[str]:
         """A command line that runs in a namespace."""
-        return ["nsenter", f"--net={self._path(name)}", "--", *words]
+        return ["nsenter", f"--net={self.path(name)}", "--", *words]
 
     def add(self, name: str) -> None:
         """A new namespace."""
@@ -70,13 +70,18 @@ class Namespaces:
 
     def attach(self, name: str, place: str, bridge: str, address: str) -> None:
         """Connect a host's `eth0`, with its address, to a port of a bridge that has the host's name."""
-        peer = ("peer", "name", "eth0", "netns", self._path(name))
-        self.on(place, "ip", "link", "add", name, "type", "veth", *peer)
+        self.connect(name, "eth0", place, name)
         self.on(place, "ip", "link", "set", name, "master", bridge, "up")
         self.on(name, "ip", "address", "add", address, "dev", "eth0")
         self.on(name, "ip", "link", "set", "eth0", "up")
 
-    def _path(self, name: str) -> str:
+    def connect(self, name: str, interface: str, place: str, port: str) -> None:
+        """A veth between two namespaces; its ends are not up yet."""
+        peer = ("peer", "name", interface, "netns", self.path(name))
+        self.on(place, "ip", "link", "add", port, "type", "veth", *peer)
+
+    def path(self, name: str) -> str:
+        """A file that stands for a namespace while this process lives."""
         return f"/proc/{os.getpid()}/fd/{self._descriptors[name]}"
 
     def _remove(self) -> None:

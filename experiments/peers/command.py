@@ -105,6 +105,9 @@ def compare_peers(
     link: Annotated[
         float, typer.Option(help="With --fast: Mbit/s of each receiver's link; 0: unbounded.", min=0)
     ] = 0.0,
+    delay: Annotated[
+        float, typer.Option(help="With --fast: ms that a frame is on its way from or to the sender.", min=0)
+    ] = 0.0,
     keep: Annotated[bool, typer.Option("--keep", help="With --fast: keep the medians, for the documents.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
 ) -> None:
@@ -128,9 +131,10 @@ def compare_peers(
     if fast:
         if lossy > receivers:
             fail(f"compare-peers: {lossy} lossy receivers of {receivers}")
-        if link and keep:
-            fail("compare-peers: --link or --keep, not both")
-        _compare_fast(contenders, megabytes, Crowd(receivers, lossy, link * 1e6), runs, as_json=as_json, kept=keep)
+        if (link or delay) and keep:
+            fail("compare-peers: --link and --delay, or --keep, not both")
+        crowd = Crowd(receivers, lossy, link * 1e6, delay / 1e3)
+        _compare_fast(contenders, megabytes, crowd, runs, as_json=as_json, kept=keep)
         return
     errors = Console(stderr=True)
     found: dict[tuple[str, str | None], list[Transferred]] = defaultdict(list)
@@ -196,7 +200,8 @@ def _compare_fast(
     else:
         loss = f", 1 % loss at {crowd.lossy}" if crowd.lossy else ""
         links = f"links of {crowd.link_bps / 1e6:g} Mbit/s" if crowd.link_bps else "unshaped"
-        title = f"{megabytes:g} MB to {crowd.receivers}{loss}, {links}, medians of {runs}"
+        delay = f", {crowd.delay_s * 1e3:g} ms each way" if crowd.delay_s else ""
+        title = f"{megabytes:g} MB to {crowd.receivers}{loss}, {links}{delay}, medians of {runs}"
         table = Table("", "goodput, Mbps", "start to end, s", "CPU: sender, receiver, s", "memory, MB", title=title)
         for line in lines:
             cpu = f"{line.sender_cpu_s:.2f}, {line.receiver_cpu_s:.2f}"

@@ -5,24 +5,29 @@ in memory, for the disk is not what is compared. Rates in bit/s, times in second
 """
 
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from types import TracebackType
 from typing import Final
 
+from engine.command.programs import module_command
 from experiments.lan.namespaces import FLOODS_S, Namespaces
 from experiments.peers.contenders import Contender
 from experiments.peers.network import SENDER, receiver
 from experiments.peers.program import HostProgram
 from experiments.peers.transfer import TransferError, arrived, received
+from topologies.emulation.kernel import dying_with_parent
 
 FAST: Final = ("mtcp-default", "tfmcc", "rla", "arbor", "uftp", "uftp-open", "norm")
 """Who is compared."""
 _MEMORY: Final = Path("/dev/shm")
 _BRIDGE: Final = "lan"
+_WIRE: Final = "wire"
 _ADDRESS: Final = "10.79.0.{}"
 _LEAD_S: Final = 2.5
 """Until all receivers listen (ours)."""
@@ -101,6 +106,8 @@ class Crowd:
     """Of them, the first ones, that lose 1 % of the packets that come."""
     link_bps: float = 0.0
     """What the bridge sends each of them, with its headers; 0: as much as comes."""
+    delay_s: float = 0.0
+    """How long a frame is on its way between the sender and the bridge, either way."""
 
 
 class Unshaped(Namespaces):
@@ -111,6 +118,16 @@ class Unshaped(Namespaces):
         self._names = [SENDER, *(receiver(number) for number in range(1, crowd.receivers + 1))]
         self._lossy = self._names[1 : crowd.lossy + 1]
         self._link_bps = crowd.link_bps
+        self._delay_s = crowd.delay_s
+        self._wire: subprocess.Popen[bytes] | None = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._wire is not None:
+            self._wire.kill()
+            self._wire.wait()
+        super().__exit__(kind, error, trace)
 
     def build(self) -> None:
         self.add(_BRIDGE)
@@ -118,6 +135,8 @@ class Unshaped(Namespaces):
         for number, name in enumerate(self._names, 1):
             self.add(name)
             self.attach(name, _BRIDGE, _BRIDGE, f"{_ADDRESS.format(number)}/24")
+            if name == SENDER and self._delay_s:
+                self._lengthen()
             self.on(name, "ip", "link", "set", "eth0", "down")
             self.on(name, "ip", "link", "set", "eth0", "name", f"{name}-eth0", "up")  # as in an emulation
             self.on(name, "ip", "link", "set", "lo", "up")
@@ -138,6 +157,18 @@ class Unshaped(Namespaces):
             for words in _LOSSES:
                 self.on(name, "nft", *words)
         time.sleep(FLOODS_S)
+
+    def _lengthen(self) -> None:
+        """Put a wire between the sender and its port of the bridge: that port's name is its far end's then."""
+        self.add(_WIRE)
+        self.on(_BRIDGE, "ip", "link", "set", SENDER, "nomaster")
+        self.on(_BRIDGE, "ip", "link", "set", SENDER, "netns", self.path(_WIRE))
+        self.connect(_WIRE, "far", _BRIDGE, "far")
+        self.on(_BRIDGE, "ip", "link", "set", "far", "master", _BRIDGE, "up")
+        for end in (SENDER, "far"):
+            self.on(_WIRE, "ip", "link", "set", end, "up")
+        wire = module_command("experiments.lan.wire", SENDER, "far", str(self._delay_s))
+        self._wire = subprocess.Popen(dying_with_parent(self.command(_WIRE, *wire)))
 
 
 def fast_transfer(contender: Contender, file: Path, crowd: Crowd) -> FastTransfer:
