@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.base_delay import WINDOW_S
 from hosts.parts.loss_events import LossEvents
-from hosts.protocols.mtcp.children import BASE_ROUNDS, HYSTART_SAMPLES, Child
+from hosts.protocols.mtcp.children import BASE_ROUNDS, HYSTART_SAMPLES, RUN_SAMPLES, Child
 from hosts.protocols.mtcp.losses import Losses, note_loss
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.window_control import WindowControl
@@ -48,7 +48,8 @@ class AdaptiveControl(WindowControl):
     def measured(self, child: Child) -> None:
         # The least since the round trip began: what doubles in each comes as bursts, whose last packets wait for the
         # first ones (RFC 9406, 4.2).
-        if self._adaptive.heeds_waits and child.round_samples >= HYSTART_SAMPLES:
+        enough = RUN_SAMPLES if self.by_runs and not self._adaptive.slow_start else HYSTART_SAMPLES
+        if self._adaptive.heeds_waits and child.round_samples >= enough:
             self._adaptive.waits(max(0.0, child.round_rtd - child.rtd_min))
 
     def lost(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:

@@ -15,6 +15,10 @@ from hosts.protocols.mtcp.wire import UNLIMITED
 HYSTART_SAMPLES = 2
 """Measurements in a round trip from which on the least of it says that slow start has built up a queue: the eight
 packets of RFC 9406, 4.2, for each is of the one that waited least of `ack_every`."""
+RUN_SAMPLES = 8
+"""The same where hosts send and read runs: what a processor's pause delays, it delays for all of a run and what comes
+with it, so of two measurements both often say so (RFC 9406, 4.2, has eight). Slow start still ends by two: what it
+finds too late it has sent twice."""
 BASE_ROUNDS = 30
 """Round trips within which the base delay is looked for at least: two drains' (hosts/parts/coexistence.py; ours)."""
 

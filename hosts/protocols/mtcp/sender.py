@@ -131,6 +131,7 @@ class MtcpSender(StreamSender):
 
     def start(self, *, now: float) -> Sequence[Effect]:
         self._membership.wait_until = now + self.session.wait
+        self.agent.congestion.control.by_runs = bool(self.run_bytes)
         self._announce_at = now
         return self.handle_timer(now=now)
 

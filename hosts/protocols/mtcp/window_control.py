@@ -12,6 +12,8 @@ class WindowControl:
     """A parent's cwnd. Windows in packets, times in seconds on the parent's clock."""
 
     window: VegasWindow | AdaptiveWindow
+    by_runs = False
+    """Whether data leave in runs, as in real time on a fast network."""
 
     @abstractmethod
     def renew(self) -> None:

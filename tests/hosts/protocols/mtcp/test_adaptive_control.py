@@ -1,5 +1,7 @@
 """What the default rules make of losses and marks that no long queue explains."""
 
+import pytest
+
 from hosts.endpoint import Address
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.protocols.mtcp.adaptive_control import AdaptiveControl
@@ -59,3 +61,22 @@ def test_the_first_slow_start_causes_losses_and_marks_of_its_own() -> None:
     assert not parent.control.window.slow_start
     parent.run(1)
     assert not parent.is_beside_others
+
+
+@pytest.mark.parametrize(("by_runs", "enough"), [(False, 2), (True, 8)])
+def test_a_pause_of_the_processor_is_no_queue_where_runs_leave(by_runs: bool, enough: int) -> None:
+    """It delays all that is read together. Growth that doubles goes on until as many measurements say that packets wait
+    as a pause does not reach."""
+    parent = Parent()
+    parent.control.by_runs = by_runs
+    window = parent.control.window
+    assert isinstance(window, AdaptiveWindow)
+    for number in range(12):
+        parent.child.add_rtd(RTT_S, 0.0, number * RTT_S)
+        waiting_s = parent.child.take_waiting()
+        parent.control.round_trip_ended(waiting_s, 1e4, RTT_S, True, [parent.child], number * RTT_S)
+    for count in range(1, 9):
+        assert window.heeds_waits == (count <= enough)
+        parent.child.add_rtd(RTT_S + 0.005, 0.0, 1.0)
+        parent.control.measured(parent.child)
+    assert not window.heeds_waits
