@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import json
 import logging
@@ -208,6 +209,7 @@ async def _serve(options: SwitchOptions) -> None:
         await server.start(options.address, options.tls)
     except OSError as error:
         raise SwitchError(str(error)) from None
+    gc.freeze()  # what is there by now stays: collections need not go through it
     stats = asyncio.create_task(_write_stats(datapath, options.stats)) if options.stats is not None else None
     trace = TraceWriter(lambda: datapath.switch) if options.observe.trace else None
     try:

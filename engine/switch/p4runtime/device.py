@@ -29,7 +29,7 @@ from engine.switch.p4runtime.read import read_batch
 from engine.switch.p4runtime.reconcile import carry_over
 from engine.switch.p4runtime.roles import FULL_ACCESS, RoleKey, RoleScope
 from engine.switch.p4runtime.streams import ClientStream
-from engine.switch.p4runtime.write import write_batch
+from engine.switch.p4runtime.write import UPDATES_PER_TURN, write_batch
 
 if TYPE_CHECKING:
     from engine.switch.p4runtime.datapath import DataPath
@@ -69,6 +69,11 @@ class Device:
     async def write(self, request: p4r.WriteRequest) -> None:
         """Apply a batch. A client that gives up waiting does not stop it halfway; one that is no primary is not kept
         waiting."""
+        if len(request.updates) < UPDATES_PER_TURN and not self.lock.locked():
+            await self._write(
+                request
+            )  # which, once begun, waits for nothing: a task of its own would cost as much again
+            return
         self._check_primary(request)
         task = asyncio.create_task(self._write(request))
         task.add_done_callback(_note_exception)

@@ -89,6 +89,8 @@ class Digest:
 
     def wake_at(self) -> float | None:
         """When `poll` has something to do next."""
+        if not self.sent and not self.buffer:
+            return None
         return min((t for t in (self._expire_at(), self._flush_at()) if t is not None), default=None)
 
     def acknowledge(self, list_id: int) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import grpc
 from google.protobuf.message import DecodeError, Message
 
+from engine.switch.p4runtime.errors import resource_exhausted
 from engine.switch.p4runtime.rights import is_known
 
 MOST_BYTES: Final = 64 * 1024
@@ -26,7 +27,10 @@ MOST_AT_ONCE: Final = 4
 """Requests of such clients that are waited for at once: as many times gRPC's limit of a message are held at most
 (ours)."""
 PATIENCE_S: Final = 2.0
-"""In which such a request has to come, once it is waited for (ours)."""
+"""In which such a request has to come, once it is waited for (ours), and likewise the first message of a stream."""
+MOST_BACKUPS: Final = 8
+"""Streams of such clients, all roles' together, on which more than a first message is waited for: each may bring a
+message of that limit at any time (ours: more than there are controllers)."""
 
 TRIMMED_BYTES: Final = 1 << 20
 """Of a message that was refused, from which on its memory is given back at once (ours)."""
@@ -43,6 +47,8 @@ class Intake:
     def __init__(self, is_primary: Callable[[str], bool]) -> None:
         self._is_primary = is_primary
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
+        self._stream_turns = asyncio.Semaphore(MOST_AT_ONCE)  # apart, for a stranger's streams may wait in vain
+        self._backups = 0
 
     async def request(self, kind: type[M], requests: AsyncGenerator[bytes, None], context: Any) -> M:
         """The one request of a call. Ends the call when it is none, too long, or does not come."""
@@ -66,6 +72,32 @@ class Intake:
             return kind.FromString(octets)
         except DecodeError:
             await _refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"not a {kind.DESCRIPTOR.name}")
+
+    async def stream(self, messages: AsyncGenerator[bytes, None], context: Any) -> AsyncGenerator[bytes, None]:
+        """What a client sends on its stream, until it ends its side. RESOURCE_EXHAUSTED: the first message does not
+        come in time, or as many clients that are not known are listened to as may be."""
+        try:
+            if self._is_trusted(context):
+                yield await anext(messages)
+            else:
+                async with self._stream_turns, asyncio.timeout(PATIENCE_S):
+                    octets = await anext(messages)
+                yield octets
+                del octets
+        except TimeoutError:
+            raise resource_exhausted(f"no message within {PATIENCE_S:g} s") from None
+        except StopAsyncIteration:
+            return
+        is_backup = not self._is_trusted(context)
+        if is_backup and self._backups == MOST_BACKUPS:
+            raise resource_exhausted(f"{MOST_BACKUPS} clients that are neither primary nor known have streams already")
+        self._backups += is_backup
+        try:
+            async for octets in messages:
+                yield octets
+                del octets
+        finally:
+            self._backups -= is_backup
 
     def is_too_long(self, octets: bytes, context: Any) -> bool:
         """Whether a message is longer than its sender's may be."""

@@ -109,11 +109,14 @@ class P4RuntimeService:
     async def _receive(self, stream: ClientStream, requests: AsyncIterable[bytes], context: Any) -> None:
         """Handle what a client sends until it ends its side, which ends the session."""
         messages = generated(requests)
+        taken = self._intake.stream(messages, context)
         try:
-            async for octets in messages:
+            async for octets in taken:
                 if self._intake.is_too_long(octets, context):
                     error, size = permission_denied(too_long(octets)), len(octets)
-                    del octets  # the error's traceback would hold it
+                    del octets  # the error's traceback would hold it, as these do
+                    await taken.aclose()
+                    await messages.aclose()
                     self._intake.give_back(size)
                     raise error
                 await self._device.handle_stream_message(stream, p4r.StreamMessageRequest.FromString(octets))
@@ -128,6 +131,7 @@ class P4RuntimeService:
             raise
         finally:
             self._device.disconnect(stream)
+            await taken.aclose()
             await messages.aclose()  # it holds the last
 
 

@@ -181,9 +181,10 @@ class Table:
         return self.codec.parse(message.match), self._checked_priority(message.priority)
 
     def _checked_priority(self, priority: int) -> int:
-        if self.info.needs_priority and priority <= 0:
+        needs_priority = self.info.needs_priority
+        if needs_priority and priority <= 0:
             raise invalid_argument(f"{self.what}: the key needs a priority above 0, not {priority}")
-        if not self.info.needs_priority and priority:
+        if not needs_priority and priority:
             raise invalid_argument(f"{self.what}: the key takes no priority, so it must be 0, not {priority}")
         return priority
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import canopy_engine
 from finsy.proto import p4r, rpc_code
@@ -17,6 +18,7 @@ from engine.switch.p4runtime.kinds import kind_of
 from engine.switch.p4runtime.pipeline import Pipeline
 from engine.switch.p4runtime.undo import Undo
 
+ATOMICITIES: Final = frozenset(p4r.WriteRequest.Atomicity.values())
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 
 # A large batch gives way to stream messages after so many updates; other writes still wait for its end.
@@ -32,7 +34,7 @@ async def write_batch(
     """Apply the updates in order. Raises BatchError if some failed, P4RuntimeError if the atomicity cannot be had.
 
     The caller keeps other writers out. `check_allowed` raises PERMISSION_DENIED for what the role may not write."""
-    if atomicity not in p4r.WriteRequest.Atomicity.values():
+    if atomicity not in ATOMICITIES:
         raise invalid_argument(f"atomicity {atomicity} is none")
     if atomicity == p4r.WriteRequest.DATAPLANE_ATOMIC and len(updates) > 1:
         raise unimplemented("DATAPLANE_ATOMIC is supported for a single update only")

@@ -6,12 +6,13 @@ from typing import Any
 
 import grpc
 import pytest
-from finsy.proto import p4r
+from finsy.proto import p4r, rpc_code
 
 from engine.switch.p4runtime import intake
-from engine.switch.p4runtime.intake import MOST_AT_ONCE, MOST_BYTES, Intake
+from engine.switch.p4runtime.intake import MOST_AT_ONCE, MOST_BACKUPS, MOST_BYTES, Intake
 from engine.switch.p4runtime.rights import NAME_KEY, READER
 from tests.engine.entities import action, id_of, table_entry
+from tests.engine.entities import refused as refused_by
 from tests.engine.served import Controller, Served, refused_with
 
 PRIMARY, STRANGER = "ipv4:127.0.0.1:1", "ipv4:127.0.0.1:2"
@@ -121,6 +122,59 @@ async def test_few_strangers_are_waited_for_at_once_and_the_primary_waits_for_no
     for call in calls:
         call.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def test_few_strangers_streams_are_waited_for_at_once_and_the_primary_s_is_not_behind_them() -> None:
+    waiting = 0
+
+    async def waits() -> AsyncGenerator[bytes, None]:
+        nonlocal waiting
+        waiting += 1
+        await asyncio.Event().wait()
+        yield b""
+
+    taken = make()
+    calls = [asyncio.create_task(anext(taken.stream(waits(), Context(STRANGER)))) for _ in range(3 * MOST_AT_ONCE)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert waiting == MOST_AT_ONCE
+    assert [one async for one in taken.stream(messages(b"1", b"2"), Context(PRIMARY))] == [b"1", b"2"]
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def test_a_stranger_s_stream_says_something_soon_or_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "PATIENCE_S", 0.01)
+    taken = make()
+    for _ in range(MOST_AT_ONCE + 1):
+        with refused_by(rpc_code.RESOURCE_EXHAUSTED):
+            await anext(taken.stream(silence(), Context(STRANGER)))
+    assert [one async for one in taken.stream(messages(), Context(STRANGER))] == []
+
+
+async def test_few_backups_are_listened_to_who_are_not_known() -> None:
+    async def talks() -> AsyncGenerator[bytes, None]:
+        while True:
+            yield b"1"
+
+    taken = make()
+    streams = [taken.stream(talks(), Context(STRANGER)) for _ in range(MOST_BACKUPS + 1)]
+    for stream in streams[:-1]:
+        assert [await anext(stream), await anext(stream)] == [b"1", b"1"]
+    late = streams.pop()
+    await anext(late)
+    with refused_by(rpc_code.RESOURCE_EXHAUSTED):
+        await anext(late)
+    for context in (Context(PRIMARY), Context(STRANGER, "controller")):
+        stream = taken.stream(talks(), context)
+        assert [await anext(stream), await anext(stream)] == [b"1", b"1"]
+        await stream.aclose()
+    await streams.pop().aclose()
+    again = taken.stream(talks(), Context(STRANGER))
+    assert [await anext(again), await anext(again)] == [b"1", b"1"]
+    for stream in (*streams, again):
+        await stream.aclose()
 
 
 def test_over_the_wire_only_the_primary_s_connection_takes_long_messages(served: Served, primary: Controller) -> None:
