@@ -122,8 +122,9 @@ def test_tcp(held: Run) -> None:
         server.kill()
 
 
-def test_datagrams_that_leave_a_host_in_one_frame(held: Run) -> None:
-    """The first switch gets one frame, and cuts it: what its link with a rate carries are packets."""
+def test_datagrams_that_leave_a_host_in_one_frame(held: Run, request: pytest.FixtureRequest) -> None:
+    """The first switch gets one frame, and cuts it: what its link with a rate carries are packets. BMv2 cannot cut, so
+    that the host itself has to."""
     counter = held.start("r1", sys.executable, "-c", COUNTER)
     assert counter.stdout is not None
     try:
@@ -134,7 +135,8 @@ def test_datagrams_that_leave_a_host_in_one_frame(held: Run) -> None:
     finally:
         counter.kill()
     assert output == f"{[1000] * 19 + [500]}\n"
-    assert frames(held, "sender", "tx") - before < 10  # what else a host says is not much
+    sent = frames(held, "sender", "tx") - before  # what else a host says is not much
+    assert 20 <= sent < 30 if request.node.callspec.params["held"] == "bmv2" else sent < 10
     assert frames(held, "r1", "rx") >= 20
 
 
