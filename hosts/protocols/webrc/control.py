@@ -21,9 +21,8 @@ EVENT_ROUNDS: Final = 4
 """Round trips on end with losses that are one loss event at most (ours): what a join brings too much is gone again
 after some of them, and a TCP that a queue has stopped once loses nothing in the next."""
 JOINED_SLOTS: Final = 0.25
-"""Time slots in which what a join brings too much, and the trial did not see, is gone by itself (ours): rates fall by
-7 % in them, and a queue of a round trip hides no more from an epoch. Where as long before nothing was lost but by
-joins, it is the join that brings what is lost on end."""
+"""Time slots after a trial in which what it let pass is gone by itself (ours): rates fall by 7 % in them, and by more
+a join is seen to lag. Where as long before the join nothing was lost but by joins, it brings what is lost on end."""
 MOST_DOUBLINGS: Final = 16
 """Of the wait after failed joins: beyond any time slot."""
 
@@ -122,9 +121,10 @@ class ReceptionControl:
     def _loss_event(self, now: float, artt: float, why: str) -> None:
         self.loss_events += 1
         rest = JOINED_SLOTS * self.waves.slot_s
-        is_brought = now < self._first_at + rest and self.joining is None and not self.turns.is_over
+        gone_at = max(self._first_at, self._trial.until(now)) + rest
+        is_brought = now < gone_at and self.joining is None and not self.turns.is_over
         is_brought = is_brought and self._other_at < self._first_at - rest
-        self._brought_until = self._first_at + rest if is_brought else -math.inf
+        self._brought_until = gone_at if is_brought else -math.inf
         self._other_at = self._other_at if is_brought else now
         self._event_at = now
         self._loss_event_until = now + artt

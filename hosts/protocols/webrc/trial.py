@@ -34,6 +34,7 @@ class Trial:
         """The wave on trial has been joined to see whether others have it (asking.py)."""
         self._packets = self._lost = 0  # since its first one
         self._lost_at = -math.inf  # the last lost or marked packet
+        self._until = -math.inf  # the last epoch of a trial
         self._lagging = 0  # epochs on end in which less arrived than the channels carried
         self._full_at = math.inf  # the rate that came through when a join had failed
         self._full_until = -math.inf
@@ -67,12 +68,18 @@ class Trial:
         self._lagging = self._lagging + 1 if is_full and lags else 0
         is_losing = now - self._lost_at <= 2 * self._epoch_s
         self.is_overloaded = is_losing and self._lagging >= OVERLOADED_EPOCHS
+        if self.is_on:
+            self._until = now
         if not self.is_on or not is_full:
             return
         self.has_failed = self.has_failed or (is_losing and self._lagging > 0 and not self.is_asked)
         if not self.has_failed and (self.is_asked or not self._lagging):
             self.is_on = False
             self._hold_s /= 2
+
+    def until(self, now: float) -> float:
+        """When the last trial was over; now, where one is on."""
+        return now if self.is_on else self._until
 
     def hold(self, artt: float, now: float) -> None:
         """The wave that has failed is left: no such rate again before CUBIC would have it again (RFC 9438, Eq. (2)),

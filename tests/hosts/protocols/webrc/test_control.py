@@ -442,6 +442,23 @@ def test_few_losses_after_a_join_are_no_reason_to_take_it_back() -> None:
     assert not path.control.is_too_much(path.now + 0.3)
 
 
+def test_what_a_join_brings_too_much_is_one_event_until_rates_have_fallen_by_that() -> None:
+    """A queue hides it from the trial until less is missing than the trial sees; that takes as long again."""
+    path = _joined_by_today_s_rules(16)
+    control = path.control
+    path.bottleneck = 0.87 * control.rates.arr
+    for _ in range(4):
+        path.epoch(join=False)
+    assert control.artt is not None
+    events, at = control.loss_events, path.now
+    while at < path.now + 2.3:
+        control.packets(30, 1, at, due_at=[at])
+        at += control.artt
+    assert control.loss_events == events + 1
+    control.packets(30, 1, path.now + 3.0, due_at=[path.now + 3.0])
+    assert control.loss_events == events + 2
+
+
 def test_a_wave_that_flowed_already_brought_no_losses() -> None:
     path = _joined_by_today_s_rules()
     control = path.control

@@ -52,6 +52,15 @@ def test_each_failure_makes_the_wait_twice_as_long_and_each_success_half_as_long
         assert held(tried, 80.0 + 20 * number) <= 10.0 + 0.01  # a time slot
 
 
+def test_it_lasts_until_the_epoch_that_ends_it() -> None:
+    tried = trial()
+    tried.begin()
+    tried.epoch(4.0, is_full=True, lags=True)
+    assert tried.until(5.0) == 5.0
+    tried.epoch(6.0, is_full=True, lags=False)
+    assert tried.until(9.0) == 6.0
+
+
 def test_less_than_what_came_through_is_not_forbidden() -> None:
     tried = trial()
     tried.begin()
