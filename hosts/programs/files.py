@@ -103,7 +103,8 @@ class FileSink:
                     self._part = self._open_part(files[0])
                 self._held += self._part_bytes
             space = os.statvfs(self.folder)
-            if space.f_bavail * space.f_frsize < sum(entry.size for entry in files) - self._part_bytes:
+            kept = self._part.room_bytes if self._part is not None else 0  # for the first of them already
+            if space.f_bavail * space.f_frsize < sum(entry.size for entry in files) - kept:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise unwritable(self._writing, error) from None
@@ -144,7 +145,11 @@ class FileSink:
         if self._stopped:
             part.close()
             raise FileError("stopped")
-        part.begin()
+        try:
+            part.begin()
+        except OSError:
+            part.leave()
+            raise
         return part
 
     # --- the stream

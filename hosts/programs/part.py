@@ -2,12 +2,15 @@
 
 A larger one has a journal, `.NAME.hash-XXXXXXXX`: after each block, the SHA-256 of the file up to there. An interrupted
 reception goes on from the last block whose hash is right, whatever happened to either file since. A part becomes the
-file only when its size and SHA-256 are right and it is synced to disk.
+file only when its size and SHA-256 are right and it is synced to disk. Of a larger one the disk is asked to keep the
+room that it takes, before any of it comes.
 """
 
 import contextlib
+import ctypes
 import errno
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -33,6 +36,9 @@ JOURNAL_MAGIC: Final = b"CPRT"
 JOURNAL_VERSION: Final = 1
 DIGEST_BYTES: Final = 32
 _READ_BYTES: Final = 1 << 20
+_KEEP_SIZE: Final = 1  # linux/falloc.h: FALLOC_FL_KEEP_SIZE
+_UNABLE: Final = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EPERM)
+"""What a file system says that keeps no room for a file, or a kernel or container that lets nobody ask."""
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -44,6 +50,22 @@ def part_name(entry: Entry) -> str:
 def journal_name(entry: Entry) -> str:
     """Of its journal."""
     return f".{entry.name}.hash-{entry.sha256[:8]}"
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def reserve(file: int, start: int, length: int) -> None:
+    """Have the disk keep room for so many bytes of a file, whose size stays as it is, where it can (fallocate(2); the C
+    library's posix_fallocate writes them where it cannot). Raises OSError when there is no such room."""
+    while _libc().fallocate(file, _KEEP_SIZE, ctypes.c_int64(start), ctypes.c_int64(length)) if length > 0 else 0:
+        error = ctypes.get_errno()
+        if error in _UNABLE:
+            return
+        if error != errno.EINTR:
+            raise OSError(error, os.strerror(error))
 
 
 class Part:
@@ -78,9 +100,12 @@ class Part:
                     raise FileError(
                         f"{self.entry.path}: another reception writes it already", Reason.CANNOT_WRITE
                     ) from None
-            if os.fstat(file).st_nlink:
+            names = os.fstat(file).st_nlink
+            if names == 1:
                 return file
-            os.close(file)  # somebody tidied up between opening and locking
+            if names > 1:  # it has its final name, and who gave it was killed then: it is no part any more
+                _unlink(part_name(self.entry), self._folder)
+            os.close(file)  # or somebody tidied up between opening and locking
 
     def resume(self, going: Callable[[], bool] = lambda: True) -> None:
         """Take over what is there and right. It takes its time: as much of it as there is while `going`."""
@@ -103,11 +128,17 @@ class Part:
         os.ftruncate(self._file, self.written)
         os.lseek(self._file, self.written, os.SEEK_SET)
         if self._journal is not None:
+            reserve(self._file, self.written, self.entry.size - self.written)
             head = JOURNAL.pack(
                 JOURNAL_MAGIC, JOURNAL_VERSION, BLOCK_BYTES, self.entry.size, bytes.fromhex(self.entry.sha256)
             )
             os.pwrite(self._journal, head, 0)
             os.ftruncate(self._journal, JOURNAL.size + self.written // BLOCK_BYTES * DIGEST_BYTES)
+
+    @property
+    def room_bytes(self) -> int:
+        """What it takes of the disk already."""
+        return max(self.written, os.fstat(self._file).st_blocks * 512)  # stat(2): of 512 bytes each
 
     def _read_journal(self) -> list[bytes]:
         """The hashes of blocks that it has; none when it is another file's, or damaged."""

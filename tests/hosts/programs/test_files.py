@@ -156,6 +156,16 @@ def test_a_full_disk_is_found_before_the_first_byte(
     assert os.listdir(folder) == []
 
 
+def test_a_disk_that_has_no_room_to_keep_leaves_nothing(
+    large: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part, "reserve", full_disk)
+    with FileSink(folder) as sink, pytest.raises(FileError, match="No space left on device") as error:
+        receive(stream_of(large), sink)
+    assert error.value.reason is Reason.CANNOT_WRITE
+    assert os.listdir(folder) == []
+
+
 def full_disk(*arguments: object) -> int:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

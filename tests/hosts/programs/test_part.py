@@ -1,15 +1,21 @@
 """Files that are not whole yet: what an interrupted reception leaves, and what the next one takes over."""
 
+import contextlib
+import ctypes
+import errno
 import fcntl
+import functools
 import hashlib
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hosts.programs import part as module
+from hosts.programs.naming import Existing
 from hosts.programs.part import DIGEST_BYTES, JOURNAL, Part, journal_name, part_name, remove_leftovers
 from hosts.wire.contents import Entry
 from hosts.wire.manifest import FileError
@@ -126,6 +132,82 @@ def test_a_part_of_less_than_a_block_is_not_kept(folder: int, tmp_path: Path) ->
     part.write(memoryview(DATA)[: BLOCK + 1])
     assert part.leave() == BLOCK
     assert sorted(os.listdir(tmp_path)) == sorted((part_name(ENTRY), journal_name(ENTRY)))
+
+
+CALLS = ("open", "write", "pwrite", "ftruncate", "fchmod", "fsync", "link", "unlink", "replace")
+"""Of the system's, at each of which a receiver may be killed."""
+
+
+def killed(folder: int, moment: int, *, resume: bool, existing: Existing) -> bool:
+    """A reception in a process that is killed (as by kill -9) before that call; whether it was."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    left = moment
+
+    def before(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        nonlocal left
+        if not left:
+            os._exit(9)
+        left -= 1
+        return call(*arguments, **named)
+
+    for name in CALLS:
+        setattr(os, name, functools.partial(before, getattr(os, name)))
+    with contextlib.suppress(FileExistsError):  # there it is
+        part = begun(folder, resume=resume)
+        while part.written < len(DATA):
+            part.write(memoryview(DATA)[part.written :][:700])
+        if part.is_right:
+            part.become(existing)
+    os._exit(0)
+
+
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("existing", ["refuse", "replace"])
+def test_whenever_it_is_killed_the_name_has_the_right_bytes_or_is_not_there(
+    folder: int, tmp_path: Path, existing: Existing, resume: bool
+) -> None:
+    moments = 0
+    while killed(folder, moments, resume=resume, existing=existing):
+        final = tmp_path / "file"
+        assert not final.exists() or final.read_bytes() == DATA
+        killed(folder, 4, resume=resume, existing=existing)  # the next one has just begun
+        assert not final.exists() or final.read_bytes() == DATA
+        if not final.exists():
+            finish(begun(folder), tmp_path)
+        for path in tmp_path.iterdir():
+            path.unlink()
+        moments += 1
+    assert moments > 12
+    assert (tmp_path / "file").read_bytes() == DATA
+
+
+def test_the_disk_keeps_room_for_all_that_will_come(folder: int, tmp_path: Path) -> None:
+    part = begun(folder)
+    place = tmp_path / part_name(ENTRY)
+    assert place.stat().st_size == 0
+    assert part.room_bytes == place.stat().st_blocks * 512
+    assert part.room_bytes >= len(DATA), "this file system keeps no room: nothing was tested"
+    finish(part, tmp_path)
+
+
+@pytest.mark.parametrize("error", [errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOSPC])
+def test_a_disk_that_keeps_no_room_or_has_none(
+    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    class Library:
+        @staticmethod
+        def fallocate(*arguments: object) -> int:
+            ctypes.set_errno(error)
+            return -1
+
+    monkeypatch.setattr(module, "_libc", Library)
+    if error == errno.ENOSPC:
+        with pytest.raises(OSError, match="No space left on device"):
+            begun(folder)
+    else:
+        finish(begun(folder), tmp_path)
 
 
 def test_a_part_has_one_writer(folder: int) -> None:
