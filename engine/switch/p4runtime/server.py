@@ -29,6 +29,13 @@ SERVICE = "p4.v1.P4Runtime"
 # A client that is silent for so long is asked whether it lives, and has as long to answer.
 KEEPALIVE_MS = 15_000
 
+# Far above what controllers need, and below the descriptors that a process usually has (1,024).
+MAX_CONNECTIONS = 512
+# Calls of a connection at once; what comes beyond waits at the client (RFC 9113, 5.1.2 recommends no fewer than 100).
+MAX_CALLS = 128
+# A connection without calls is closed after so long: strangers would fill all places.
+IDLE_MS = 60_000
+
 # How long the event thread waits at a time; it bounds how late a new program's first events are noticed, and the stop.
 EVENT_WAIT_MS = 50
 
@@ -78,6 +85,9 @@ class P4RuntimeServer:
             # A primary behind a broken network is noticed after half a minute, and another can take over.
             ("grpc.keepalive_time_ms", KEEPALIVE_MS),
             ("grpc.keepalive_timeout_ms", KEEPALIVE_MS),
+            ("grpc.max_allowed_incoming_connections", MAX_CONNECTIONS),
+            ("grpc.max_concurrent_streams", MAX_CALLS),
+            ("grpc.max_connection_idle_ms", IDLE_MS),
             # Without this two servers could share a port, and the second one would not fail.
             ("grpc.so_reuseport", 0),
         ]

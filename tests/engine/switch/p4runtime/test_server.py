@@ -1,5 +1,7 @@
 """The gRPC server's outside: addresses, TLS, start and stop."""
 
+import socket
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 from finsy.proto import p4r, p4r_grpc
 
 from engine.switch.certificates import make_certificates
+from engine.switch.p4runtime import server
 from engine.switch.p4runtime.datapath import MemoryDataPath
 from engine.switch.p4runtime.server import P4RuntimeServer, TlsFiles
 from tests.engine.entities import raw
@@ -87,3 +90,16 @@ async def test_stopping_ends_open_streams_and_twice_is_no_error() -> None:
         await server.stop()
         assert await call.code() != grpc.StatusCode.OK
     await server.stop()
+
+
+def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
+    hello = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # and no settings
+    with Served() as served, ExitStack() as open_ones:
+        answered = []
+        for _ in range(3):
+            one = open_ones.enter_context(socket.create_connection(("127.0.0.1", served.server.port), 10.0))
+            with suppress(ConnectionError):
+                one.sendall(hello)
+                answered.append(bool(one.recv(1)))
+        assert [found for found in answered if found] == [True, True]
