@@ -1,5 +1,7 @@
 //! CUBIC: the window grows with the cube of the time since the last congestion event (RFC 9438), with HyStart++ for its
-//! first slow start (RFC 9406).
+//! first slow start (RFC 9406). As in Linux's tcp_cubic.c windows are whole packets, so that one of ten follows Reno's
+//! estimate a round trip late, and that estimate goes on as slowly when it is back where the last event came (section
+//! 4.3 has it grow by a packet a round trip then): beside a BBR the two are a tenth of its rate.
 
 use super::super::window::{Ack, Window, LEAST_THRESHOLD};
 use super::congestion_control::{CongestionControl, Trouble};
@@ -12,10 +14,12 @@ const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 /// What remains of the plateau when the window did not reach it (section 4.7).
 const FAST_CONVERGENCE: f64 = (1.0 + BETA) / 2.0;
-/// What Reno adds in a round trip if it too leaves BETA (section 4.3).
-const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// The window grows by no more than half in a round trip (section 4.2).
-const MOST_GROWTH: f64 = 1.5;
+/// Windows that are acknowledged for each packet that Reno adds if it too leaves BETA: 1 / alpha (section 4.3).
+const RENO_WINDOWS: f64 = (1.0 + BETA) / (3.0 * (1.0 - BETA));
+/// The window grows by no more than half in a round trip (section 4.2): a packet for each so many.
+const LEAST_ACKED: f64 = 2.0;
+/// Of windows, for a packet more, where the curve does not rise (Linux).
+const STANDSTILL: f64 = 100.0;
 
 /// A time of congestion avoidance between two congestion events.
 #[derive(Debug)]
@@ -23,8 +27,9 @@ struct Epoch {
     began: Nanos,
     /// Seconds until the plateau is reached: K.
     k: f64,
-    /// What Reno's window would be: W_est.
+    /// What Reno's window would be: W_est; and what was acknowledged since it last grew.
     reno: f64,
+    acked: f64,
     /// The last acknowledgment.
     last: Nanos,
 }
@@ -34,10 +39,11 @@ pub struct Cubic {
     hystart: HyStart,
     /// A congestion event has ended the first slow start.
     has_lost: bool,
-    /// W_max, and the window just before the last event: cwnd_prior.
+    /// W_max.
     plateau: f64,
-    prior: f64,
     epoch: Option<Epoch>,
+    /// What was acknowledged since the window last grew.
+    acked: f64,
 }
 
 impl Cubic {
@@ -47,7 +53,7 @@ impl Cubic {
         }
         // The cube root is libm's, in software: the same on every machine.
         let k = libm::cbrt((self.plateau - window.cwnd) / C);
-        self.epoch = Some(Epoch { began: now, k, reno: window.cwnd, last: now });
+        self.epoch = Some(Epoch { began: now, k, reno: window.cwnd, acked: 0.0, last: now });
     }
 
     fn avoid(&mut self, window: &mut Window, acked: f64, ack: &Ack) {
@@ -56,17 +62,24 @@ impl Cubic {
         }
         let Some(epoch) = &mut self.epoch else { return };
         epoch.last = ack.now;
-        let cubic = |time: f64| C * (time - epoch.k) * (time - epoch.k) * (time - epoch.k) + self.plateau;
-        let now = to_seconds(ack.now - epoch.began);
-        let step = if epoch.reno < self.prior { ALPHA } else { 1.0 };
-        epoch.reno += step * acked / window.cwnd;
-        if cubic(now) < epoch.reno {
-            window.cwnd = window.cwnd.max(epoch.reno);
-        } else {
-            let target = cubic(now + ack.srtt.map_or(0.0, to_seconds));
-            let target = target.clamp(window.cwnd, MOST_GROWTH * window.cwnd);
-            window.cwnd += (target - window.cwnd) * acked / window.cwnd;
+        let (cwnd, now) = (window.cwnd, to_seconds(ack.now - epoch.began));
+        epoch.acked += acked;
+        let a_packet = (RENO_WINDOWS * cwnd).floor();
+        let more = (epoch.acked / a_packet).floor();
+        epoch.reno += more;
+        epoch.acked -= more * a_packet;
+        let ahead = now + ack.srtt.map_or(0.0, to_seconds) - epoch.k;
+        let target = self.plateau + C * ahead * ahead * ahead;
+        let growth = (target.max(epoch.reno) - cwnd).max(1.0 / STANDSTILL);
+        let a_packet = (cwnd / growth).floor().max(LEAST_ACKED);
+        if self.acked >= a_packet {
+            // Saved while the curve was flatter: a packet, not all that it would be worth now.
+            (self.acked, window.cwnd) = (0.0, window.cwnd + 1.0);
         }
+        self.acked += acked;
+        let more = (self.acked / a_packet).floor();
+        window.cwnd += more;
+        self.acked -= more * a_packet;
     }
 }
 
@@ -95,10 +108,9 @@ impl CongestionControl for Cubic {
     fn congested(&mut self, window: &mut Window, _trouble: Trouble, _now: Nanos) {
         let is_below = window.cwnd < self.plateau;
         self.plateau = if is_below { window.cwnd * FAST_CONVERGENCE } else { window.cwnd };
-        self.prior = window.cwnd;
         self.epoch = None;
         self.has_lost = true;
-        window.ssthresh = (window.cwnd * BETA).max(LEAST_THRESHOLD);
+        window.ssthresh = (window.cwnd * BETA).floor().max(LEAST_THRESHOLD);
     }
 
     /// What the window was no longer counts: the curve begins flat where slow start ends (section 4.8).
@@ -182,6 +194,17 @@ mod tests {
         let grown = seconds(&mut cubic, &mut window, 0, 5);
         // 0.4 (t + RTT)^3, or Reno's 0.53 packets a round trip, and no 9 s to the window of before.
         assert!((grown[0] - 705.0).abs() < 1.0 && (grown[4] - 750.0).abs() < 5.0, "{grown:?}");
+    }
+
+    #[test]
+    fn a_small_window_grows_by_whole_packets_and_no_faster_than_reno() {
+        let (mut cubic, mut window) = (Cubic::default(), Window::new(11.0));
+        cubic.congested(&mut window, Trouble::Loss, 0);
+        assert_eq!(window.ssthresh, 7.0); // of 7.7
+        window.cwnd = 7.0;
+        // Ten round trips of 0.53 packets, less what it is late; the curve is at 10.5 then.
+        let grown = seconds(&mut cubic, &mut window, 0, 1);
+        assert!((11.0..=12.0).contains(&grown[0]) && grown[0].fract() == 0.0, "{grown:?}");
     }
 
     #[test]
