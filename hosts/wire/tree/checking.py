@@ -40,8 +40,10 @@ class TreeChecker:
         self._due: deque[tuple[int, int]] = deque()
         """Tables before it: level and index."""
         self._next_block_at = 1
-        self._stripped_block = 0
+        self._stripped_block = -1
         """Which the application has come to."""
+        self._stripped = (0, 0)
+        """From which packet on its content lies, and up to which."""
 
     @property
     def lets_all_pass(self) -> bool:
@@ -190,10 +192,10 @@ class TreeChecker:
         rest = memoryview(data)
         while rest:
             number = offset // size
-            while number >= layout.begins_at(self._stripped_block + 1):
-                self._stripped_block += 1
-            begins = layout.content_at(self._stripped_block)
-            ends = layout.begins_at(self._stripped_block + 1)
+            while number >= self._stripped[1]:
+                block = self._stripped_block = self._stripped_block + 1
+                self._stripped = layout.content_at(block), layout.begins_at(block + 1)
+            begins, ends = self._stripped
             length = min(len(rest), ((ends if number >= begins else begins) - number) * size)
             if number >= begins:
                 if length == len(data):

@@ -54,14 +54,17 @@ impl DatagramReader {
         for run in runs(&self.reader, count) {
             let last = run.last;
             let source = u64::from(u32::from(last.host)) << 16 | u64::from(last.port);
-            let data = PyBytes::new_with(py, run.length, |mut room| {
-                for piece in &run.pieces {
-                    let (place, rest) = room.split_at_mut(piece.len());
-                    place.copy_from_slice(piece);
-                    room = rest;
-                }
-                Ok(())
-            })?;
+            let data = match run.pieces[..] {
+                [piece] => PyBytes::new(py, piece), // which does not make zeros of the room first
+                _ => PyBytes::new_with(py, run.length, |mut room| {
+                    for piece in &run.pieces {
+                        let (place, rest) = room.split_at_mut(piece.len());
+                        place.copy_from_slice(piece);
+                        room = rest;
+                    }
+                    Ok(())
+                })?,
+            };
             let stamps = if run.pieces.len() > 1 { run.stamps } else { Vec::new() };
             found.append((data, run.size, source, run.first_stamp, last.stamp, last.ttl, last.ecn, stamps))?;
             dropped = last.dropped.or(dropped);
