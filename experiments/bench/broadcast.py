@@ -25,7 +25,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from experiments.bench.figure import Figure
+from experiments.figures.bench import Figure
 from hosts.endpoint import (
     Address,
     Compute,

@@ -22,10 +22,11 @@ from experiments.bench import packet_time
 from experiments.bench import receivers as bench_receivers
 from experiments.bench import seal as bench_seal
 from experiments.bench import soak as bench_soak
-from experiments.bench.figure import Figure, print_figures
+from experiments.bench.figure import print_figures
 from experiments.bench.page import page_command
 from experiments.bench.switch.cli import app
 from experiments.bench.switch.report import BenchError
+from experiments.figures.bench import Figure
 from hosts.wire.manifest import FileError
 from topologies.scenario import ScenarioError
 

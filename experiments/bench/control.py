@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from controller.program import Program
-from experiments.bench.figure import Figure
+from experiments.figures.bench import Figure
 from topologies.agenda import Agenda
 from topologies.plan import derive_seed, make_plan, network_description
 from topologies.scenario import parse_scenario

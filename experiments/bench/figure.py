@@ -1,30 +1,11 @@
-"""What a benchmark measures beside what it should reach, and the table of it."""
+"""The table of what a benchmark measures, on a terminal."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from rich.table import Table
 
 from engine.command.tables import print_table
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One measured number and what it should be; `peer` is for other programs, none of which was measured."""
-
-    name: str
-    value: float
-    unit: str
-    target: float
-    at_most: bool = False
-    """Whether the target is an upper bound."""
-    peer: str | None = None
-    peer_value: float | None = None
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the target is reached."""
-        return self.value <= self.target if self.at_most else self.value >= self.target
+from experiments.figures.bench import Figure
 
 
 def print_figures(title: str, figures: Iterable[Figure]) -> None:

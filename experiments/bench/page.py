@@ -15,7 +15,8 @@ import typer
 
 from engine.command.exits import EXIT_FAILED
 from experiments.bench.browser import Browser, browsing, chromium
-from experiments.bench.figure import Figure, print_figures
+from experiments.bench.figure import print_figures
+from experiments.figures.bench import Figure
 from topologies.scenario import load_scenario, parse_scenario
 from topologies.simulation.runner import SimulationOptions, simulate_scenario
 from topologies.web.run import Run

@@ -11,6 +11,7 @@ A page has marks, between which its tables are made anew from experiments/result
     <!-- figures: survey SEED... -->               verdicts on protocols, from experiments/results/survey/SEED.json
     <!-- figures: goals SEED... -->                the same survey's networks that the protocols' goals name
     <!-- figures: peers NAME -->                   other programs beside ours, from experiments/results/peers/NAME.json
+    <!-- figures: bench NAME -->                   what a benchmark measured, from experiments/results/bench/NAME.json
     <!-- end -->
 
 Quantities are separated by `;`. A cell is a mean over the runs, half of its 95 % interval, and in brackets what theory
@@ -28,6 +29,7 @@ from typing import Final, TypeAlias
 from pydantic import ValidationError
 
 from experiments.figures.bars import half_width
+from experiments.figures.bench import bench_lines
 from experiments.figures.firsts import Measured, firsts_lines
 from experiments.figures.peers import peers_lines
 from experiments.figures.survey import goals_lines, survey_lines
@@ -126,9 +128,10 @@ def _table(mark: re.Match[str], folder: Path) -> list[str]:
         read, folder = _SURVEYS[mark["layout"]], folder / "survey"
         tables = [_lines(folder / f"{name}.json", read, "a survey's verdicts") for name in names]
         return [line for table in tables for line in ("", *_markdown(table))][1:]
-    if mark["layout"] == "peers":
-        paths = [folder / "peers" / f"{name}.json" for name in names]
-        return [line for path in paths for line in _markdown(_lines(path, peers_lines, "what compare-peers has kept"))]
+    if mark["layout"] in _MEASURED:
+        read, what = _MEASURED[mark["layout"]]
+        paths = [folder / mark["layout"] / f"{name}.json" for name in names]
+        return [line for path in paths for line in _markdown(_lines(path, read, what))]
     wanted = [name.strip() for name in (mark["quantities"] or "").split(";") if name.strip()]
     try:
         rows = select(names)
@@ -148,6 +151,10 @@ def _table(mark: re.Match[str], folder: Path) -> list[str]:
 
 
 _SURVEYS: Final[Mapping[str, Callable[[bytes], list[list[str]]]]] = {"survey": survey_lines, "goals": goals_lines}
+_MEASURED: Final[Mapping[str, tuple[Callable[[bytes], list[list[str]]], str]]] = {
+    "peers": (peers_lines, "what compare-peers has kept"),
+    "bench": (bench_lines, "what a benchmark prints"),
+}
 
 _Layout: TypeAlias = tuple[str, list[tuple[str, str]]]
 """A table's corner, and line and column of each cell."""

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from experiments.bench import broadcast
 from experiments.bench.cli import app
-from experiments.bench.figure import Figure
+from experiments.figures.bench import Figure
 
 
 @pytest.fixture

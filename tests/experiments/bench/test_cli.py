@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from experiments.bench import networks as bench_networks
 from experiments.bench import receivers as bench_receivers
 from experiments.bench.cli import app, packet_hops_per_second
-from experiments.bench.figure import Figure
+from experiments.figures.bench import Figure
 
 RUNNER = CliRunner()
 

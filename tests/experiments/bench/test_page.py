@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from experiments.bench import page
 from experiments.bench.cli import app
-from experiments.bench.figure import Figure
+from experiments.figures.bench import Figure
 from topologies.scenario import parse_scenario
 
 RUNNER = CliRunner()

@@ -1,10 +1,12 @@
 """Figures in the documents: what a mark becomes, and that every page is as the command writes it."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from experiments.figures.bench import Figure
 from experiments.figures.documents import ROOT, DocumentError, fill, pages, write
 
 END = "<!-- end -->"
@@ -150,10 +152,29 @@ def test_a_survey_that_is_not_there_is_told(tmp_path: Path, content: str | None,
         fill(page("survey 1000"), tmp_path)
 
 
-@pytest.mark.parametrize(("content", "message"), [(None, "fast: no result in"), ("{}", "not what compare-peers")])
-def test_peers_that_were_not_measured_are_told(tmp_path: Path, content: str | None, message: str) -> None:
-    (tmp_path / "peers").mkdir()
+@pytest.mark.parametrize(
+    ("kind", "content", "message"),
+    [
+        ("peers", None, "fast: no result in"),
+        ("peers", "{}", "not what compare-peers"),
+        ("bench", None, "fast: no result in"),
+        ("bench", "{}", "not what a benchmark prints"),
+    ],
+)
+def test_what_was_not_measured_is_told(tmp_path: Path, kind: str, content: str | None, message: str) -> None:
+    (tmp_path / kind).mkdir()
     if content is not None:
-        (tmp_path / "peers" / "fast.json").write_text(content)
+        (tmp_path / kind / "fast.json").write_text(content)
     with pytest.raises(DocumentError, match=message):
-        fill(page("peers fast"), tmp_path)
+        fill(page(f"{kind} fast"), tmp_path)
+
+
+def test_a_benchmark_has_a_line_for_each_figure(tmp_path: Path) -> None:
+    (tmp_path / "bench").mkdir()
+    late = Figure("the latest", 5.9, "ms", 10.0, at_most=True)
+    slow = Figure("decodes", 491.6, "Mbit/s", 500.0, peer="another", peer_value=2581.0)
+    (tmp_path / "bench" / "some.json").write_text(json.dumps({"figures": [asdict(late), asdict(slow)]}))
+    assert table("bench some", tmp_path)[2:4] == [
+        "| the latest | 5.9 ms | at most 10 | yes |  |",
+        "| decodes | 492 Mbit/s | at least 500 | **no** | another 2,581 |",
+    ]
