@@ -44,7 +44,9 @@ from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 
 OPEN_BLOCKS: Final = 24
-"""Blocks that somebody still lacks, at most: the receivers' and the sender's buffer (ours)."""
+"""Blocks that somebody still lacks, at most: the receivers' and the sender's buffer, 8.5 MB (ours). A block that is
+whole is open for one round trip and a half, until its receivers have said so: two would bound a path of 20 ms to 190
+Mbit/s, and these to 2.3 Gbit/s."""
 LEAST_RTT_S: Final = 0.005
 """Times of ordinary machines below this are noise (ours)."""
 FAR: Final = 4.0
