@@ -2,21 +2,12 @@
 
 use ring::digest::{digest, SHA256};
 
-use crate::sys;
-
 /// Bytes of each (hosts/wire/short_hash.py says why so many).
 pub const HASH_BYTES: usize = 8;
 
 /// Of pieces of `size` bytes, of which the last may be shorter, one hash after the other; `room` has place for all.
 pub fn short_hashes(data: &[u8], size: usize, room: &mut [u8]) {
-    let pairs = if sys::hashes_pairs() { data.len() / (2 * size) } else { 0 };
-    let (paired, rest) = data.split_at(2 * size * pairs);
-    let (places, room) = room.split_at_mut(2 * HASH_BYTES * pairs);
-    for (pair, place) in paired.chunks_exact(2 * size).zip(places.chunks_exact_mut(2 * HASH_BYTES)) {
-        let (one, other) = pair.split_at(size);
-        place.copy_from_slice(sys::short_hashes_of_pair(one, other).as_flattened());
-    }
-    for (piece, place) in rest.chunks(size).zip(room.chunks_exact_mut(HASH_BYTES)) {
+    for (piece, place) in data.chunks(size).zip(room.chunks_exact_mut(HASH_BYTES)) {
         place.copy_from_slice(&digest(&SHA256, piece).as_ref()[..HASH_BYTES]);
     }
 }

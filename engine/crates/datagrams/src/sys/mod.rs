@@ -1,31 +1,15 @@
-//! Linux's calls on plain C structures, and a processor's instructions.
+//! Linux's calls on plain C structures.
 
 #![allow(unsafe_code)]
 
 mod reading;
 mod sending;
-#[cfg(target_arch = "x86_64")]
-mod sha;
 
 use std::ffi::c_int;
 use std::io;
 
 pub use reading::{Reader, Received};
 pub use sending::{send, Outgoing};
-#[cfg(target_arch = "x86_64")]
-pub use sha::{hashes_pairs, short_hashes_of_pair};
-
-/// There are no such instructions.
-#[cfg(not(target_arch = "x86_64"))]
-pub fn hashes_pairs() -> bool {
-    false
-}
-
-/// Never called.
-#[cfg(not(target_arch = "x86_64"))]
-pub fn short_hashes_of_pair(_one: &[u8], _other: &[u8]) -> [[u8; 8]; 2] {
-    unreachable!("hashes_pairs says so")
-}
 
 /// Bytes for what the kernel says of a buffer: a timespec, and a time to live, a type of service, a segment's size and a
 /// count of drops, each with its header.
