@@ -18,7 +18,7 @@ from topologies.scenario import parse_scenario
 def test_every_protocol_is_attacked_in_each_way_with_all() -> None:
     assert ATTACKS.experiment is not None
     cases = ATTACKS.experiment.cases(False)
-    assert len(cases) == len({case.label for case in cases}) == len(WAYS) * (1 + len(FORGERIES))
+    assert len(cases) == len({case.label for case in cases}) == len(WAYS) * (2 + len(FORGERIES))
     attacked = [case for case in cases if "faults" in case.document]
     assert len(attacked) == len(WAYS) * len(FORGERIES)
     for case in attacked[:: len(FORGERIES)]:
