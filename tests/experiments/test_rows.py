@@ -29,7 +29,7 @@ vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-self vlmcc-queue v
 arbor-share arbor-several arbor-call arbor-many arbor-repairs arbor-crowd arbor-halved arbor-layers
 compare-tcp compare-heterogeneous compare-loss compare-congestion compare-churn
 compare-fq-20 compare-bdp-20 compare-fq-100 compare-bdp-100
-tcp-kernel tcp-pairs tcp-window tcp-share tcp-padhye tcp-cubic queue-md1 queue-mm1k
+tcp-kernel tcp-pairs tcp-loss tcp-window tcp-share tcp-padhye tcp-cubic queue-md1 queue-mm1k
 lan
 security
 """,
