@@ -16,6 +16,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
+from hosts.runtime.sockets import SO_TIMESTAMPNS
+
 SOL_PACKET: Final = 263  # linux/socket.h
 PACKET_VNET_HDR: Final = 15  # linux/if_packet.h: frames come and go with what virtio says of their segments
 PACKET_IGNORE_OUTGOING: Final = 23  # likewise
@@ -26,7 +28,6 @@ _LARGEST: Final = 1 << 17
 """A frame before it is cut is half of that at most."""
 _TOGETHER: Final = 64
 """Frames that are read before others leave (ours)."""
-_STAMPS: Final = 35  # asm-generic/socket.h: SO_TIMESTAMPNS
 _STAMP: Final = struct.Struct("@ll")  # struct timespec
 
 
@@ -53,7 +54,7 @@ def carry(first: socket.socket, second: socket.socket, delay_s: float) -> None:
 def _opened(interface: str) -> socket.socket:
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     sock.setblocking(False)
-    sock.setsockopt(socket.SOL_SOCKET, _STAMPS, 1)
+    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     for option in (PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING):
         sock.setsockopt(SOL_PACKET, option, 1)
     for size in (33, 32):  # SO_RCVBUFFORCE, SO_SNDBUFFORCE: asm-generic/socket.h

@@ -60,7 +60,9 @@ def _libc() -> ctypes.CDLL:
 def reserve(file: int, start: int, length: int) -> None:
     """Have the disk keep room for so many bytes of a file, whose size stays as it is, where it can (fallocate(2); the C
     library's posix_fallocate writes them where it cannot). Raises OSError when there is no such room."""
-    while _libc().fallocate(file, _KEEP_SIZE, ctypes.c_int64(start), ctypes.c_int64(length)) if length > 0 else 0:
+    if length <= 0:
+        return
+    while _libc().fallocate(file, _KEEP_SIZE, ctypes.c_int64(start), ctypes.c_int64(length)):
         error = ctypes.get_errno()
         if error in _UNABLE:
             return

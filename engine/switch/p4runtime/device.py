@@ -70,9 +70,8 @@ class Device:
         """Apply a batch. A client that gives up waiting does not stop it halfway; one that is no primary is not kept
         waiting."""
         if len(request.updates) < UPDATES_PER_TURN and not self.lock.locked():
-            await self._write(
-                request
-            )  # which, once begun, waits for nothing: a task of its own would cost as much again
+            # Once begun it waits for nothing; a task of its own would cost as much again.
+            await self._write(request)
             return
         self._check_primary(request)
         task = asyncio.create_task(self._write(request))

@@ -4,13 +4,13 @@ Both worlds have the same scenarios: P4 switches whose links are the same implem
 namespaces with the kernel's TCP, and in virtual time. The window is what `ss -ti` shows (TCP_INFO), four times a
 second."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from experiments.harness.measures import flow_goodput, flow_goodputs, seconds_of
 from experiments.harness.relations import SeriesRatioBetween
-from experiments.harness.row import Bars, Case, Curve, Experiment, Row, Timeline
+from experiments.harness.row import Bars, Case, Curve, Drawing, Experiment, Row, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.networks import dumbbell
 
@@ -144,66 +144,76 @@ def _window_curves(run: Finished) -> Sequence[Curve]:
     return [Curve(f"{flow['congestion_control']}, {world}", _window(run), is_reference=is_kernel)]
 
 
-ROWS = (
-    Row(
-        "tcp-kernel",
+def _row(
+    name: str,
+    title: str,
+    value: str,
+    counts: str,
+    cases: Callable[[bool], Sequence[Case]],
+    measure: Callable[[Finished], Mapping[str, float]],
+    relation: SeriesRatioBetween,
+    drawing: Drawing,
+    curves: Callable[[Finished], Sequence[Curve]] | None = None,
+) -> Row:
+    return Row(
+        name,
         "tcp-validation",
         "sim, emu",
-        "CUBIC, BBR and Reno alone: three rates, three round trip times, two queues",
-        "the Linux kernel's goodput in emulation",
-        "simulated within 5 % of it",
+        title,
+        value,
+        counts,
         "of the kernel's",
-        Experiment(
-            _alone_cases,
-            _alone_measure,
-            SeriesRatioBetween("simulated", "kernel", 0.95, 1.05),
-            Bars({"goodput": "Mbit/s"}),
-        ),
+        Experiment(cases, measure, relation, drawing, curves=curves),
+    )
+
+
+def _within(share: float) -> SeriesRatioBetween:
+    """Of the kernel's."""
+    return SeriesRatioBetween("simulated", "kernel", 1 - share, 1 + share)
+
+
+_GOODPUT: Final = "the Linux kernel's goodput in emulation"
+
+ROWS = (
+    _row(
+        "tcp-kernel",
+        "CUBIC, BBR and Reno alone: three rates, three round trip times, two queues",
+        _GOODPUT,
+        "simulated within 5 % of it",
+        _alone_cases,
+        _alone_measure,
+        _within(0.05),
+        Bars({"goodput": "Mbit/s"}),
     ),
-    Row(
+    _row(
         "tcp-pairs",
-        "tcp-validation",
-        "sim, emu",
         f"Two flows, alike and not, on {_MIDDLE.title}",
         "the first one's share with the Linux kernel's TCP",
         "simulated within 20 % of it",
-        "of the kernel's",
-        Experiment(
-            _pair_cases,
-            _pair_measure,
-            SeriesRatioBetween("simulated", "kernel", 0.8, 1.2),
-            Bars({"share": "share of the first"}),
-        ),
+        _pair_cases,
+        _pair_measure,
+        _within(0.2),
+        Bars({"share": "share of the first"}),
     ),
-    Row(
+    _row(
         "tcp-loss",
-        "tcp-validation",
-        "sim, emu",
         "CUBIC and Reno alone where a link loses 0.5 or 2 % at random",
-        "the Linux kernel's goodput in emulation",
+        _GOODPUT,
         "simulated within 15 % of it",
-        "of the kernel's",
-        Experiment(
-            _loss_cases,
-            _alone_measure,
-            SeriesRatioBetween("simulated", "kernel", 0.85, 1.15),
-            Bars({"goodput": "Mbit/s"}),
-        ),
+        _loss_cases,
+        _alone_measure,
+        _within(0.15),
+        Bars({"goodput": "Mbit/s"}),
     ),
-    Row(
+    _row(
         "tcp-window",
-        "tcp-validation",
-        "sim, emu",
         f"The window's course, {_MIDDLE.title}",
         "the Linux kernel's, by ss -ti",
         "simulated within 15 % of its mean",
-        "of the kernel's",
-        Experiment(
-            _window_cases,
-            _window_measure,
-            SeriesRatioBetween("simulated", "kernel", 0.85, 1.15),
-            Timeline("window, packets", by_place=True),
-            curves=_window_curves,
-        ),
+        _window_cases,
+        _window_measure,
+        _within(0.15),
+        Timeline("window, packets", by_place=True),
+        _window_curves,
     ),
 )

@@ -1,7 +1,8 @@
 """What is taken of a request before it is parsed."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
@@ -101,7 +102,9 @@ def test_a_stranger_s_request_comes_soon_or_not_at_all(monkeypatch: pytest.Monke
         asyncio.run(make().request(p4r.WriteRequest, silence(), Context(STRANGER)))
 
 
-async def test_few_strangers_are_waited_for_at_once_and_the_primary_waits_for_none() -> None:
+@asynccontextmanager
+async def strangers(ask: Callable[[AsyncGenerator[bytes, None]], Coroutine[Any, Any, Any]]) -> AsyncIterator[int]:
+    """Three times as many of their calls, on which nothing comes, as are waited for at once: how many those are."""
     waiting = 0
 
     async def waits() -> AsyncGenerator[bytes, None]:
@@ -110,38 +113,31 @@ async def test_few_strangers_are_waited_for_at_once_and_the_primary_waits_for_no
         await asyncio.Event().wait()
         yield b""
 
-    taken = make()
-    calls = [
-        asyncio.create_task(taken.request(p4r.WriteRequest, waits(), Context(STRANGER)))
-        for _ in range(3 * MOST_AT_ONCE)
-    ]
+    calls = [asyncio.create_task(ask(waits())) for _ in range(3 * MOST_AT_ONCE)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert waiting == MOST_AT_ONCE
-    assert await taken.request(p4r.WriteRequest, messages(b""), Context(PRIMARY)) == p4r.WriteRequest()
+    yield waiting
     for call in calls:
         call.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def test_few_strangers_are_waited_for_at_once_and_the_primary_waits_for_none() -> None:
+    taken = make()
+    async with strangers(lambda sent: taken.request(p4r.WriteRequest, sent, Context(STRANGER))) as waiting:
+        assert waiting == MOST_AT_ONCE
+        assert await taken.request(p4r.WriteRequest, messages(b""), Context(PRIMARY)) == p4r.WriteRequest()
 
 
 async def test_few_strangers_streams_are_waited_for_at_once_and_the_primary_s_is_not_behind_them() -> None:
-    waiting = 0
-
-    async def waits() -> AsyncGenerator[bytes, None]:
-        nonlocal waiting
-        waiting += 1
-        await asyncio.Event().wait()
-        yield b""
-
     taken = make()
-    calls = [asyncio.create_task(anext(taken.stream(waits(), Context(STRANGER)))) for _ in range(3 * MOST_AT_ONCE)]
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    assert waiting == MOST_AT_ONCE
-    assert [one async for one in taken.stream(messages(b"1", b"2"), Context(PRIMARY))] == [b"1", b"2"]
-    for call in calls:
-        call.cancel()
-    await asyncio.gather(*calls, return_exceptions=True)
+
+    async def first(sent: AsyncGenerator[bytes, None]) -> bytes:
+        return await anext(taken.stream(sent, Context(STRANGER)))
+
+    async with strangers(first) as waiting:
+        assert waiting == MOST_AT_ONCE
+        assert [one async for one in taken.stream(messages(b"1", b"2"), Context(PRIMARY))] == [b"1", b"2"]
 
 
 async def test_a_stranger_s_stream_says_something_soon_or_ends(monkeypatch: pytest.MonkeyPatch) -> None:
