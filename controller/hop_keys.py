@@ -13,6 +13,9 @@ from controller.network import Network
 SECRET_BYTES: Final = 32
 KEY_BYTES: Final = 8
 """HalfSipHash's key has 64 bits."""
+COUNTER_BITS: Final = 56
+COUNTS: Final = 2**24
+"""A second, of what counters of feedback begin above: the seconds have 32 bits, until 2106."""
 _PURPOSE: Final = b"canopy hop 1"
 
 

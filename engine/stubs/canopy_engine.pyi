@@ -389,6 +389,13 @@ class Seal:
         self, sealed: bytes, head: int, source: tuple[str, int], destination: tuple[str, int], time_s: int
     ) -> bytes | Literal["open", "epoch", "forged", "replayed", "stale", "own", "crowded"]:
         """Likewise of what `seal_headed` made."""
+    def seal_feedback(self, packet: bytes, source: tuple[str, int], destination: tuple[str, int], time_s: int) -> bytes:
+        """Likewise of feedback, which is open as a whole and has a short tag. ValueError: none is `left`, or it has no
+        common header."""
+    def open_feedback(
+        self, sealed: bytes, source: tuple[str, int], destination: tuple[str, int], time_s: int
+    ) -> bytes | Literal["open", "epoch", "forged", "replayed", "stale", "own", "crowded"]:
+        """Likewise of what `seal_feedback` made."""
 
 def hop_tag(key: int, message: bytes) -> int:
     """HalfSipHash-2-4, 64 bits, of whole words of 32 bits, each as the number that it is in network order; ValueError:

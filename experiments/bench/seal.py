@@ -8,6 +8,8 @@ from typing import Final
 
 from canopy_engine import Seal
 
+from hosts.wire.header import HEADED_VERSION
+
 SECRET: Final = (1, bytes(range(32)))
 SOURCE: Final = ("10.0.0.1", 4000)
 GROUP: Final = ("239.1.1.1", 5000)
@@ -53,8 +55,17 @@ def accepted(tried: int, seed: int) -> int:
     """How many of so many packets are taken by a receiver that knows the sender and has had all it sent."""
     rng = random.Random(seed)
     sender, stranger, receiver = Seal([SECRET], 1), Seal([(1, bytes(32))], 1), Seal([SECRET], 2)
-    genuine = [sender.seal(rng.randbytes(rng.randrange(200)), SOURCE, GROUP, NOW_S) for _ in range(1000)]
-    assert all(isinstance(receiver.open(one, SOURCE, GROUP, NOW_S), bytes) for one in genuine)
+    genuine = [sender.seal(rng.randbytes(rng.randrange(200)), SOURCE, GROUP, NOW_S) for _ in range(500)]
+    genuine += [
+        sender.seal_feedback(b"\1" + rng.randbytes(rng.randrange(200)), SOURCE, GROUP, NOW_S) for _ in range(500)
+    ]
+
+    def is_taken(packet: bytes) -> bool:
+        readable = packet[:1] == bytes([HEADED_VERSION])
+        opened = (receiver.open_feedback if readable else receiver.open)(packet, SOURCE, GROUP, NOW_S)
+        return isinstance(opened, bytes)
+
+    assert all(map(is_taken, genuine))
 
     def mutated() -> bytes:
         data = bytearray(rng.choice(genuine))
@@ -71,7 +82,8 @@ def accepted(tried: int, seed: int) -> int:
         return one[:20] + other[20:]
 
     def forged() -> bytes:
-        return stranger.seal(rng.randbytes(rng.randrange(200)), SOURCE, GROUP, NOW_S)
+        seal = rng.choice((stranger.seal, stranger.seal_feedback))
+        return seal(b"\1" + rng.randbytes(rng.randrange(200)), SOURCE, GROUP, NOW_S)
 
     kinds: list[Callable[[], bytes]] = [mutated, cut, mixed, forged, lambda: rng.choice(genuine)]
-    return sum(isinstance(receiver.open(rng.choice(kinds)(), SOURCE, GROUP, NOW_S), bytes) for _ in range(tried))
+    return sum(is_taken(rng.choice(kinds)()) for _ in range(tried))

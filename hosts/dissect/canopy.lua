@@ -119,26 +119,28 @@ local function open_head(tvb)
     local protocol = PROTOCOLS[tvb(1, 1):uint()]
     local head = protocol and protocol.heads[tvb(2, 1):uint()]
     if not head or (head.flags ~= 0 and bit.band(tvb(3, 1):uint(), head.flags) == 0) then return nil end
-    local rest = tvb:len() - head.size - SEALED_BYTES - TAG_BYTES
-    if rest < 0 or (head.is_feedback and rest ~= HOP_BYTES) then return nil end
-    return head
+    local rest = tvb:len() - head.size
+    if head.is_feedback then return rest == SEAL_BYTES + HOP_BYTES and head or nil end
+    return rest >= SEALED_BYTES + TAG_BYTES and head or nil
 end
 
 -- What stands behind an open head.
 local function dissect_rest(head, tvb, tree)
-    local at, ends = head.size, tvb:len() - (head.is_feedback and HOP_BYTES or 0)
-    tree:add(header.epoch, tvb(at, 1))
-    tree:add(header.sender, tvb(at + 4, 8))
-    tree:add(header.counter, tvb(at + 12, 4))
-    tree:add(header.sealed_at, tvb(at + 16, 4))
-    if ends - TAG_BYTES > at + SEALED_BYTES then
-        tree:add(header.sealed, tvb(at + SEALED_BYTES, ends - TAG_BYTES - at - SEALED_BYTES))
-    end
-    tree:add(header.tag, tvb(ends - TAG_BYTES, TAG_BYTES))
+    tree:add(header.epoch, tvb(head.size, 1))
+    local at = head.size + (head.is_feedback and 1 or 4)
+    tree:add(header.sender, tvb(at, 8))
+    tree:add(header.counter, tvb(at + 8, 4))
+    tree:add(header.sealed_at, tvb(at + 12, 4))
     if head.is_feedback then
-        tree:add(header.hop_counter, tvb(ends, 8))
-        tree:add(header.hop_tag, tvb(ends + 8, 8))
+        tree:add(header.tag, tvb(at + 16, 8))
+        local hop = head.size + SEAL_BYTES
+        tree:add(header.hop_counter, tvb(hop, HOP_BYTES - 8))
+        tree:add(header.hop_tag, tvb(hop + HOP_BYTES - 8, 8))
+        return
     end
+    local ends = tvb:len() - TAG_BYTES
+    if ends > at + 16 then tree:add(header.sealed, tvb(at + 16, ends - at - 16)) end
+    tree:add(header.tag, tvb(ends, TAG_BYTES))
 end
 
 local function layer_of(tvb)

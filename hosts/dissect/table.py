@@ -14,7 +14,7 @@ from hosts.wire.format import Format
 from hosts.wire.header import COMMON, HEADED_VERSION, HEADER_BYTES
 from hosts.wire.layout import Items, Layout, Place
 from hosts.wire.reason import Reason
-from hosts.wire.sealed import HOP, SEAL, SEALED
+from hosts.wire.sealed import HEADED, HOP, SEAL, SEALED
 
 _HEAD: Final = """\
 # Packets
@@ -30,9 +30,11 @@ _SEALED: Final = """\
 [security.md](security.md) has the format. Behind these fields the packet is encrypted; a tag of 16 bytes ends it."""
 _HEADED: Final = f"""\
 Where switches help, the head of a packet that they must read is open; its first byte is {HEADED_VERSION} then. Behind
-the head, of feedback behind the whole packet, comes:"""
+the head comes what follows, then the encrypted rest and the tag:"""
+_SEAL: Final = """\
+Feedback is open as a whole. Behind it comes:"""
 _HOP: Final = """\
-(Of other packets the encrypted rest is in front of the tag.) Behind feedback, from one hop to the next:"""
+And behind that, from one hop to the next:"""
 
 _COLUMNS: Final = 120
 
@@ -42,7 +44,8 @@ def page() -> str:
     every = sorted(map(protocols.get, protocols.names()), key=lambda protocol: protocol.number)
     codes = ((str(int(reason)), reason.name, reason.text) for reason in Reason)
     parts = [_HEAD, "## The common header", _fields(COMMON, 0)]
-    parts += ["## Sealed packets", _SEALED, _fields(SEALED, 0), _HEADED, _fields(SEAL, 0), _HOP, _fields(HOP, 0)]
+    parts += ["## Sealed packets", _SEALED, _fields(SEALED, 0), _HEADED, _fields(HEADED, 0)]
+    parts += [_SEAL, _fields(SEAL, 0), _HOP, _fields(HOP, 0)]
     parts += ["## Reasons", "Why somebody is refused, dropped or leaves.", _rows(("code", "name", "meaning"), codes)]
     for protocol in every:
         parts += _protocol(protocol)

@@ -19,7 +19,7 @@ from hosts.wire.fields import Bitmap, Field, Host, Payload, Size
 from hosts.wire.format import Format
 from hosts.wire.header import HEADED_VERSION, HEADER_BYTES, SEALED_VERSION, VERSION
 from hosts.wire.layout import Items, Layout
-from hosts.wire.sealed import HOP, SEALED, TAG_BYTES
+from hosts.wire.sealed import HOP, SEAL, SEALED, TAG_BYTES
 
 # Where Wireshark looks for a user's own plugins ("Personal Lua Plugins" in its Help, About, Folders).
 PLUGINS = Path.home() / ".local/lib/wireshark/plugins"
@@ -87,7 +87,7 @@ def _tables() -> str:
     header = f"local HEADER_BYTES = {HEADER_BYTES}\nlocal VERSION = {VERSION}\n"
     header += f"local SEALED_BYTES = {SEALED.size}\nlocal TAG_BYTES = {TAG_BYTES}\n"
     header += f"local SEALED_VERSION = {SEALED_VERSION}\nlocal HEADED_VERSION = {HEADED_VERSION}\n"
-    header += f"local HOP_BYTES = {HOP.size}\n\n"
+    header += f"local SEAL_BYTES = {SEAL.size}\nlocal HOP_BYTES = {HOP.size}\n\n"
     return f"{header}{inner}{definitions}local PROTOCOLS = {{\n    {f',{chr(10)}    '.join(protocols)}\n}}\n"
 
 

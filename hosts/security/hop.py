@@ -7,10 +7,11 @@ from typing import Final, NamedTuple
 from canopy_engine import hop_tag
 
 from hosts.endpoint import Address
-from hosts.wire.sealed import HOP, Hop
+from hosts.wire.sealed import HOP, HOP_COUNTER_BITS, Hop
 
 HOP_BYTES: Final = HOP.size
-_NANOSECONDS: Final = 1e9
+COUNTS: Final = 2**24
+"""A second: with the 32 bits that seconds since 1970 have until 2106 they fill a counter."""
 _MESSAGE_BYTES: Final = (76, 140, 172)
 """What the program tags: 2, 4 or 5 parts of eight words, and three words (p4src/hops/halfsiphash.p4)."""
 _NOBODY: Final = HOP.pack(Hop(0, 0))
@@ -41,7 +42,7 @@ class Hops:
         when it starts again."""
         if self._keys is None:
             return _NOBODY
-        self._sent = max(self._sent + 1, int(self._wall() * _NANOSECONDS))
+        self._sent = max(self._sent + 1, int(self._wall() * COUNTS) % 2**HOP_COUNTER_BITS)
         message = message_of(self._sent, packet, source, destination)
         return HOP.pack(Hop(self._sent, hop_tag(self._keys.outward, message)))
 
@@ -57,7 +58,7 @@ class Hops:
 
 
 def message_of(counter: int, packet: bytes, source: Address, destination: Address) -> bytes:
-    """What is tagged, in words of 32 bits: zeros follow where there are fewer."""
+    """What is tagged, in words of 32 bits, the counter in two: zeros follow where there are fewer."""
     ends = b"".join(map(_host, (source, destination)))
     ports = source.port.to_bytes(2, "big") + destination.port.to_bytes(2, "big")
     message = counter.to_bytes(8, "big") + ends + ports + packet

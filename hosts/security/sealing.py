@@ -11,7 +11,7 @@ from hosts.security.hop import HOP_BYTES, Hops
 from hosts.security.keyring import KeyRing
 from hosts.security.keys import GroupKeys
 from hosts.wire.header import HEADED_VERSION, HEADER_BYTES, SEAL_BYTES, VERSION
-from hosts.wire.sealed import OpenHead
+from hosts.wire.sealed import FEEDBACK_SEAL_BYTES, OpenHead
 
 SENDER_BITS: Final = 64
 """Of the number that an endpoint seals under, drawn at each start: of 2^20 starts in an epoch two have the same with a
@@ -103,7 +103,7 @@ class Sealing:
         places = range(0, len(data), size)
         packets = [self._opened(data[at : at + size], source, destination, time) for at in places]
         whole = [packet for packet in packets if packet is not None]
-        inner = size - SEAL_BYTES - (HOP_BYTES if self._is_feedback(data) else 0)
+        inner = size - (FEEDBACK_SEAL_BYTES if self._is_feedback(data) else SEAL_BYTES)
         if len(whole) == len(packets) > 1 and len(whole[-1]) <= inner and all(len(one) == inner for one in whole[:-1]):
             return [run._replace(data=b"".join(whole), size=inner)]
         return [run.datagram(at)._replace(data=one) for at, one in enumerate(packets) if one is not None]
@@ -141,7 +141,7 @@ class Sealing:
 
     def _feedback(self, sealed: bytes, head: OpenHead, source: Address, destination: Address, time: int) -> bytes | str:
         """Feedback is its author's; or a switch's, that has merged it: then the last hop vouches for it."""
-        if len(sealed) != head.size + SEAL_BYTES + HOP_BYTES:
+        if len(sealed) != head.size + FEEDBACK_SEAL_BYTES:
             return "forged"
         packet, hop = sealed[: head.size], sealed[-HOP_BYTES:]
         vouched = destination == self._own and self._hops.is_right(packet, hop, source, destination)
@@ -153,7 +153,7 @@ class Sealing:
         whole = bytearray(sealed[:-HOP_BYTES])
         for place in head.changed:
             whole[place] = bytes(place.stop - place.start)
-        opened = self._seal.open_headed(bytes(whole), head.size, source, destination, time)
+        opened = self._seal.open_feedback(bytes(whole), source, destination, time)
         if vouched and isinstance(opened, bytes):
             told = bytearray(opened)
             for place in head.changed:
@@ -183,11 +183,10 @@ class Sealing:
         head = _head(self._open, packet, VERSION)
         if head is None or (head.is_vouched and len(packet) != head.size):
             return self._seal.seal(packet, own, destination, time)
-        to = ANYWHERE if head.is_copied else destination
-        sealed = self._seal.seal_headed(packet, head.size, own, to, time)
-        if not head.is_vouched:
-            return sealed
-        return sealed + self._hops.sign(sealed[: head.size], own, destination)
+        if head.is_vouched:
+            sealed = self._seal.seal_feedback(packet, own, destination, time)
+            return sealed + self._hops.sign(sealed[: head.size], own, destination)
+        return self._seal.seal_headed(packet, head.size, own, ANYWHERE if head.is_copied else destination, time)
 
     def _keep_up(self) -> None:
         """Take the epochs that there are now."""

@@ -21,17 +21,30 @@ SEALED: Final = Layout[object](
 TAG_BYTES: Final = 16
 """At the packet's end."""
 
-SEAL: Final = Layout[object](
-    "seal",
+HEADED: Final = Layout[object](
+    "headed",
     None,
     Number("epoch", 8, "whose secret it is sealed with"),
     Reserved("reserved", 24),
     Number("sender", 64, "drawn at each start of an endpoint"),
     Number("counter", 32, "of the sender's packets"),
     Number("sealed_at", 32, "Unix time, seconds, modulo 2^32"),
-    Bitmap("tag", 8 * TAG_BYTES, "end to end; of what a switch has merged it says nothing"),
 )
-"""Behind feedback that is open as a whole. (Behind the head of another packet the rest of it is before the tag.)"""
+"""Behind an open head; then come the rest of the packet and the tag."""
+
+SEAL: Final = Layout[object](
+    "seal",
+    None,
+    Number("epoch", 8, "whose secret it is sealed with"),
+    Number("sender", 64, "drawn at each start of an endpoint"),
+    Number("counter", 32, "of the sender's packets"),
+    Number("sealed_at", 32, "Unix time, seconds, modulo 2^32"),
+    Number("tag", 64, "end to end; of what a switch has merged it says nothing"),
+)
+"""Behind feedback, which is open as a whole."""
+
+
+HOP_COUNTER_BITS: Final = 56
 
 
 class Hop(NamedTuple):
@@ -44,10 +57,12 @@ class Hop(NamedTuple):
 HOP: Final = Layout(
     "hop",
     Hop,
-    Number("counter", 64, "rises with each packet of who sends it; 0: nobody vouches for it"),
+    Bitmap("counter", HOP_COUNTER_BITS, "rises with each packet of who sends it; 0: nobody vouches for it"),
     Number("tag", 64, "HalfSipHash-2-4 under the key of the port"),
 )
 """At the end of feedback."""
+FEEDBACK_SEAL_BYTES: Final = SEAL.size + HOP.size
+"""What feedback that neighbours vouch for is longer by."""
 
 
 class OpenHead(NamedTuple):

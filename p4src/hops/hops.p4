@@ -13,9 +13,9 @@
     ((((bit<32>)port) << HOP_ROWS_LOG) \
      | (((bit<32>)hdr.udp.source_port + hdr.canopy.session + (bit<32>)hdr.ipv4.source[7:0]) & (HOP_ROWS - 1)))
 @name(".hop_heard")
-register<bit<64>>(MAX_PORTS * HOP_ROWS) hop_heard;      // the last counter that was right
+register<hop_counter_t>(MAX_PORTS * HOP_ROWS) hop_heard;      // the last counter that was right
 @name(".hop_sent")
-register<bit<64>>(MAX_PORTS) hop_sent;                  // the last counter that was given
+register<hop_counter_t>(MAX_PORTS) hop_sent;            // the last counter that was given
 
 // What the tag is of, in parts of eight words and three words more: counter, addresses, the common header and the protocol's
 // own fields, and zeros where these are fewer.
@@ -23,7 +23,7 @@ control load_message(in headers_t hdr, inout metadata_t meta) {
     @hidden @name(".load_head")
     action load_head() {
         meta.mac.parts = 2;
-        meta.mac.part0 = hdr.hop.counter ++ hdr.ipv4.source ++ hdr.ipv4.destination
+        meta.mac.part0 = 8w0 ++ hdr.hop.counter ++ hdr.ipv4.source ++ hdr.ipv4.destination
                          ++ hdr.udp.source_port ++ hdr.udp.destination_port
                          ++ hdr.canopy.version ++ hdr.canopy.protocol ++ hdr.canopy.type ++ hdr.canopy.flags
                          ++ hdr.canopy.session ++ 32w0;
@@ -134,7 +134,7 @@ control check_hop(inout headers_t hdr, inout metadata_t meta) {
         }
         hop_in.apply();
         port_t place = meta.ingress_port - 1;
-        bit<64> last;
+        hop_counter_t last;
         if (known == 1 && hdr.hop.counter != 0 && place < MAX_PORTS) {
             load_message.apply(hdr, meta);
             make_tag.apply(meta);
@@ -165,10 +165,10 @@ control check_hop(inout headers_t hdr, inout metadata_t meta) {
 // In egress: the next hop's counter and tag.
 control sign_hop(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t standard_metadata) {
     bit<1> known = 0;
-    bit<64> begin = 0;
+    hop_counter_t begin = 0;
 
     // key: of what goes out by the port; since: what is counted from, above all that was counted before a restart.
-    action set_hop_out(bit<64> key, bit<64> since) {
+    action set_hop_out(bit<64> key, hop_counter_t since) {
         known = 1;
         begin = since;
         meta.mac.key = key;
@@ -193,7 +193,7 @@ control sign_hop(inout headers_t hdr, inout metadata_t meta, in standard_metadat
             hop_out.apply();
             bit<32> place = (bit<32>)(standard_metadata.egress_port - 1);
             if (known == 1 && place < MAX_PORTS) {
-                bit<64> last;
+                hop_counter_t last;
                 hop_sent.read(last, place);
                 if (last < begin) {
                     last = begin;

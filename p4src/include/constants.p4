@@ -39,6 +39,7 @@ typedef bit<12> slot_t;
 typedef bit<48> mac_address_t;
 typedef bit<32> ipv4_address_t;
 typedef bit<48> time_us_t;
+typedef bit<56> hop_counter_t;
 typedef bit<FEEDBACK_CHILDREN> children_t;
 typedef bit<SACK_BITS> sack_t;
 
@@ -71,8 +72,8 @@ const bit<8> CANOPY_VERSION = 1;
 // Of a sealed packet whose head is open, for switches to read: one bit more, so that it is taken apart as any.
 const bit<8> HEADED_VERSION = 5;
 const bit<8> EITHER_VERSION = 0xfb;     // a mask: the bits in which they agree
-const bit<16> SEAL_BYTES = 36;
-const bit<16> HOP_BYTES = 16;
+const bit<16> SEAL_BYTES = 25;
+const bit<16> HOP_BYTES = 15;
 
 // The flags of the common header, by the number of their bit.
 #define FLAG(BIT) (8w1 << BIT)

@@ -115,16 +115,15 @@ header rla_ack_t {
 // Behind feedback in a session whose packets are sealed (hosts/wire/sealed.py): who sealed it, and its end-to-end tag.
 header seal_t {
     bit<8>   epoch;
-    bit<24>  reserved;
     bit<64>  sender;
     bit<32>  counter;
     bit<32>  sealed_at;
-    bit<128> tag;
+    bit<64>  tag;
 }
 
-// And behind that, from one hop to the next (hosts/wire/hop.py).
+// And behind that, from one hop to the next.
 header hop_t {
-    bit<64> counter;            // 0: nobody vouches for it
+    hop_counter_t counter;      // 0: nobody vouches for it
     bit<64> tag;
 }
 

@@ -27,8 +27,8 @@ from hosts.protocols.rla import packets as rla
 from hosts.protocols.rla.packets import Ack, Data, encode_ack
 from hosts.protocols.rla.packets import encode_data as encode_rla_data
 from hosts.security.hop import message_of
-from hosts.wire.header import HEADED_VERSION, SEAL_BYTES
-from hosts.wire.sealed import HOP, TAG_BYTES, Hop
+from hosts.wire.header import HEADED_VERSION
+from hosts.wire.sealed import HEADED, HOP, SEAL, TAG_BYTES, Hop
 
 MOST_NS = 3_000.0
 """A packet of feedback should take no longer."""
@@ -109,7 +109,7 @@ def _vouched(child: int, cumulative: int, packet: bytes) -> bytes:
     head = bytes([HEADED_VERSION]) + packet[1:]
     ends = Address(str(_host(child)), _UDP_PORT), Address(str(_host(SOURCE_PORT)), _UDP_PORT)
     tag = canopy_engine.hop_tag(_HOP_KEY, message_of(cumulative, head, *ends))
-    return head + bytes(SEAL_BYTES) + HOP.pack(Hop(cumulative, tag))
+    return head + bytes(SEAL.size) + HOP.pack(Hop(cumulative, tag))
 
 
 def _rla_data(seq: int) -> bytes:
@@ -137,8 +137,7 @@ def _sealed_data(seq: int) -> bytes:
 
 
 def _headed(data: bytes, head: int) -> bytes:
-    who, tag = bytes(SEAL_BYTES - TAG_BYTES), bytes(TAG_BYTES)
-    return bytes([HEADED_VERSION]) + data[1:head] + who + data[head:] + tag
+    return bytes([HEADED_VERSION]) + data[1:head] + bytes(HEADED.size) + data[head:] + bytes(TAG_BYTES)
 
 
 def _request(child: int, cumulative: int) -> bytes:

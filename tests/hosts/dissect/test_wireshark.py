@@ -13,8 +13,10 @@ from scapy.packet import Packet
 from scapy.utils import wrpcap
 from typer.testing import CliRunner
 
-from hosts.dissect.layers import CanopyHeader
+from hosts.dissect.layers import CanopyHeader, HopTrailer, SealTrailer
 from hosts.dissect.wireshark import app, plugin
+from hosts.protocols.mtcp.packets import encode_feedback
+from hosts.wire.sealed import HOP, Hop
 from tests.hosts.datagrams import EXAMPLES as ALL
 
 EXAMPLES = [data for data, _ in ALL]
@@ -161,3 +163,29 @@ def test_of_a_sealed_packet_the_beginning_is_shown(tmp_path: Path) -> None:
         }.items()
     )
     assert dissected(tmp_path, [data[:30]], "-d", "udp.port==5000,canopy") == [[]], "too short"
+
+
+def test_feedback_that_switches_may_merge_is_shown_whole(tmp_path: Path) -> None:
+    """With who sealed it and who vouches for it; Scapy's layers say the same."""
+    packet = encode_feedback(7, False, 40, 1, 2, 3, 4, 5, 6, 7, merge=True, number=9)
+    seal = Seal([(1, bytes([7] * 32))], 0x0102030405060708)
+    data = seal.seal_feedback(packet, ("10.0.0.1", 40000), ("10.0.0.2", 5000), 1_800_000_000)
+    data += HOP.pack(Hop(0x01020304050607, 0x1112131415161718))
+    (fields,) = dissected(tmp_path, [data], "-d", "udp.port==5000,canopy")
+    assert (
+        dict(fields).items()
+        >= {
+            "canopy.mtcp.feedback.cumulative": "40",
+            "canopy.sealed.epoch": "1",
+            "canopy.sealed.sender": "0x0102030405060708",
+            "canopy.sealed.counter": "0",
+            "canopy.sealed.sealed_at": "1800000000",
+            "canopy.sealed.tag": data[-23:-15].hex(":"),
+            "canopy.hop.counter": str(0x01020304050607),
+            "canopy.hop.tag": "0x1112131415161718",
+        }.items()
+    )
+    layer = CanopyHeader(data)
+    assert (layer[SealTrailer].sender, layer[SealTrailer].sealed_at) == (0x0102030405060708, 1_800_000_000)
+    assert (layer[HopTrailer].counter, layer[HopTrailer].tag) == (0x01020304050607, 0x1112131415161718)
+    assert dissected(tmp_path, [data[:-1]], "-d", "udp.port==5000,canopy") == [[]]

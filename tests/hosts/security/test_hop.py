@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.endpoint import Address
-from hosts.security.hop import HOP_BYTES, HopKeys, Hops
+from hosts.security.hop import COUNTS, HOP_BYTES, HopKeys, Hops
 from hosts.wire.sealed import HOP
 from tests.p4src.models import halfsiphash
 
@@ -72,6 +72,7 @@ def test_counters_rise_over_endpoints_and_restarts() -> None:
         ends.time += 1e-6
         counters.append(HOP.made_of(HOP.struct.unpack(endpoint.sign(bytes(8), HOST, PARENT))).counter)
     assert counters == sorted(set(counters))
+    assert counters[0] == pytest.approx(ends.time * COUNTS, rel=1e-6)
     ends.time -= 100
     again = HOP.made_of(HOP.struct.unpack(ends.host.sign(bytes(8), HOST, PARENT))).counter
     assert again > counters[1], "a clock that is set back takes no counter back"

@@ -28,7 +28,7 @@ from hosts.security.hop import HopKeys, Hops
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
 from hosts.wire.header import ECT_0, HEADED_VERSION, SEAL_BYTES, SEALED_VERSION, VERSION
-from hosts.wire.sealed import HOP, Hop
+from hosts.wire.sealed import HOP, SEAL, Hop
 from tests.p4src.models import halfsiphash
 
 SECRET = bytes(range(32))
@@ -267,8 +267,8 @@ def test_feedback_that_nobody_merged_is_its_authors() -> None:
     child, parent = Helped(ONE, 1), Helped(TWO, 2)
     packet = feedback()
     sealed = child.send(packet, TWO)
-    assert len(sealed) == FEEDBACK.size + SEAL_BYTES + HOP.size
-    for place in range(1, FEEDBACK.size + SEAL_BYTES):
+    assert len(sealed) == FEEDBACK.size + 40
+    for place in range(1, FEEDBACK.size + SEAL.size):
         if place in range(54, 56) or place in (2, 3):
             continue  # `repeats`, and the type and flags that say how it is sealed
         changed = bytearray(sealed)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from hosts.wire.header import HEADED_VERSION, SEAL_BYTES, VERSION
-from hosts.wire.sealed import HOP, TAG_BYTES, Hop, OpenHead
+from hosts.wire.header import HEADED_VERSION, VERSION
+from hosts.wire.sealed import HEADED, HOP, SEAL, TAG_BYTES, Hop, OpenHead
 from tests.p4src.bench.feedback import PARENT_PORT, Bench
 from tests.p4src.bench.packets import SWITCH_MAC, UDP_PORT, address, group_mac, host_ip, host_mac
 from tests.p4src.bench.target import Target
@@ -17,7 +17,8 @@ SWITCH_PORT = 6
 SINCE = 1 << 40
 MESSAGES = (76, 140, 172)
 """Bytes of what is tagged."""
-_SEAL = bytes(range(SEAL_BYTES))
+_SEAL = bytes(range(SEAL.size))
+_WHO, _TAG = bytes(range(HEADED.size)), bytes(range(TAG_BYTES))
 
 
 def key_in(port: int) -> int:
@@ -58,7 +59,7 @@ class Sealed:
     def data(self, packet: bytes, head: OpenHead) -> bytes:
         """Sealed data pass down: how the part that is open leaves. All behind it is as it was."""
         opened, rest = bytes([HEADED_VERSION]) + packet[1 : head.size], packet[head.size :]
-        behind = _SEAL[:-TAG_BYTES] + rest + _SEAL[-TAG_BYTES:]
+        behind = _WHO + rest + _TAG
         left = self.bench.down(opened + behind)
         assert (left[0], left[head.size :]) == (HEADED_VERSION, behind)
         return bytes([VERSION]) + left[1 : head.size]
@@ -79,7 +80,7 @@ class Sealed:
         `step`th of the rest, and those that vouch for it. What it was all dropped as, and how many there were."""
         start, end = 14 + 20, 14 + 20 + 8 + len(packet)
         places = [26, 29, start, start + 2, start + 14, start + 15]  # addresses' last bytes, ports, flags, session
-        places += [*range(start + 16, end, step), *range(end + SEAL_BYTES, end + SEAL_BYTES + HOP.size)]
+        places += [*range(start + 16, end, step), *range(end + SEAL.size, end + SEAL.size + HOP.size)]
         for place in places:
             frame = bytearray(self.frame_of(port, packet))
             frame[place] ^= 0x20
@@ -117,7 +118,7 @@ class Sealed:
         payload = bytes(udp.payload)
         assert udp.chksum == 0
         end = len(payload) - HOP.size
-        head, seal, hop = payload[: end - SEAL_BYTES], payload[end - SEAL_BYTES : end], payload[end:]
+        head, seal, hop = payload[: end - SEAL.size], payload[end - SEAL.size : end], payload[end:]
         assert (head[0], seal) == (HEADED_VERSION, _SEAL)
         counter, tag = HOP.made_of(HOP.struct.unpack(hop))
         if vouched:

@@ -16,10 +16,13 @@ from hosts.protocols.vlmcc.packets import CHALLENGE
 from hosts.protocols.vlmcc.packets import DATA as VLMCC_DATA
 from hosts.wire.header import COMMON
 from hosts.wire.layout import Items, Layout
+from hosts.wire.sealed import HOP, SEAL
 from tests.p4src.bench.program import program
 
 DECLARED: Final[dict[str, Layout[Any]]] = {
     "canopy_t": COMMON,
+    "seal_t": SEAL,
+    "hop_t": HOP,
     "mtcp_feedback_t": FEEDBACK,
     "rla_ack_t": ACK,
     "tfmcc_data_t": TFMCC_DATA,
@@ -61,5 +64,5 @@ def test_a_header_has_the_declared_fields(name: str) -> None:
 
 
 def test_every_header_of_ours_is_compared() -> None:
-    ours = {name for name in compiled() if name.split("_")[0] in ("canopy", *protocols.names())}
+    ours = {name for name in compiled() if name.split("_")[0] in ("canopy", "seal", "hop", *protocols.names())}
     assert ours == DECLARED.keys()

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use ::seal::{opened_bytes, Endpoint, Refused, GROWTH, SEED};
+use ::seal::{opened_bytes, Endpoint, Refused, FEEDBACK_GROWTH, GROWTH, SEED};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -106,6 +106,23 @@ impl Seal {
         })
     }
 
+    fn seal_feedback<'py>(
+        &mut self,
+        py: Python<'py>,
+        packet: &[u8],
+        source: Address<'py>,
+        destination: Address<'py>,
+        time_s: u32,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
+        PyBytes::new_with(py, packet.len() + FEEDBACK_GROWTH, |sealed| {
+            match self.seal.seal_feedback(packet, source, destination, time_s, sealed) {
+                true => Ok(()),
+                false => Err(PyValueError::new_err("no packet with a common header, or no numbers left")),
+            }
+        })
+    }
+
     fn open<'py>(
         &mut self,
         py: Python<'py>,
@@ -115,7 +132,7 @@ impl Seal {
         time_s: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
-        packet_or_reason(py, sealed, |packet| self.seal.open(sealed, source, destination, time_s, packet))
+        packet_or_reason(py, sealed, GROWTH, |packet| self.seal.open(sealed, source, destination, time_s, packet))
     }
 
     fn open_run<'py>(
@@ -149,17 +166,34 @@ impl Seal {
         time_s: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
-        packet_or_reason(py, sealed, |packet| self.seal.open_headed(sealed, head, source, destination, time_s, packet))
+        packet_or_reason(py, sealed, GROWTH, |packet| {
+            self.seal.open_headed(sealed, head, source, destination, time_s, packet)
+        })
+    }
+
+    fn open_feedback<'py>(
+        &mut self,
+        py: Python<'py>,
+        sealed: &[u8],
+        source: Address<'py>,
+        destination: Address<'py>,
+        time_s: u32,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
+        packet_or_reason(py, sealed, FEEDBACK_GROWTH, |packet| {
+            self.seal.open_feedback(sealed, source, destination, time_s, packet)
+        })
     }
 }
 
 fn packet_or_reason<'py>(
     py: Python<'py>,
     sealed: &[u8],
+    growth: usize,
     open: impl FnOnce(&mut [u8]) -> Result<(), Refused>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut outcome = Ok(());
-    let packet = PyBytes::new_with(py, sealed.len().saturating_sub(GROWTH), |packet| {
+    let packet = PyBytes::new_with(py, sealed.len().saturating_sub(growth), |packet| {
         outcome = open(packet);
         Ok(())
     })?;

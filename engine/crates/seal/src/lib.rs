@@ -9,9 +9,11 @@ mod hop;
 mod key;
 mod seal;
 mod sign;
+mod who;
 mod window;
 
 pub use hop::tag as hop_tag;
-pub use seal::{opened_bytes, Endpoint, Refused, Seal, FRESH_S, GROWTH, MOST_SENDERS};
+pub use seal::{opened_bytes, Refused, Seal, FEEDBACK_GROWTH, FRESH_S, GROWTH, MOST_SENDERS};
 pub use sign::{verify, Signer, PUBLIC, SEED, SIGNATURE};
+pub use who::Endpoint;
 pub use window::{Window, WINDOW};

@@ -1,12 +1,12 @@
 //! An endpoint's sealed packets, both ways.
 
 use std::collections::HashMap;
-use std::net::SocketAddrV4;
 
 use ring::aead::{Aad, LessSafeKey};
 use ring::hkdf::Prk;
 
 use crate::key;
+use crate::who::{known_of, Endpoint, Who, WHO};
 use crate::window::Window;
 
 /// The first octet; packets with the common header begin with 1, those of LCT with 0x10 to 0x1f.
@@ -17,17 +17,18 @@ const OPEN_VERSION: u8 = 1;
 const HEADED_VERSION: u8 = 5;
 const HEADER: usize = 20;
 const TAG: usize = 16;
-const ADDRESSES: usize = 12;
 /// What a packet is longer by.
 pub const GROWTH: usize = HEADER + TAG;
+/// Of the tag of feedback that is readable as a whole: 64 bits, which SP 800-38D, appendix C, has for packets below 2 KiB
+/// of which no more than 2^32 are tried under a key.
+const SHORT_TAG: usize = 8;
+/// What such feedback is longer by.
+pub const FEEDBACK_GROWTH: usize = 1 + WHO + SHORT_TAG;
 /// Kerberos' bound on how wrong clocks may be, seconds (RFC 4120, 1.6): a sender that is heard for the first time must
 /// have sealed its packet so lately.
 pub const FRESH_S: u32 = 300;
 /// Senders that are remembered, 1.2 KB each; only members can make them more (ours).
 pub const MOST_SENDERS: usize = 16_384;
-
-/// An address and port, as the wire has them.
-pub type Endpoint = SocketAddrV4;
 
 /// Why a packet was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,10 +122,9 @@ impl Seal {
         };
         let (header, rest) = sealed.split_at_mut(HEADER);
         let (body, end) = rest.split_at_mut(packet.len());
-        header[..4].copy_from_slice(&[VERSION, protocol, kind, self.epochs[self.epochs.len() - 1].0]);
-        header[4..12].copy_from_slice(&self.own[self.own.len() - 1].1.to_be_bytes());
-        header[12..16].copy_from_slice(&self.counter.to_be_bytes());
-        header[16..].copy_from_slice(&time_s.to_be_bytes());
+        let who = self.who(time_s);
+        header[..4].copy_from_slice(&[VERSION, protocol, kind, who.epoch]);
+        who.write(&mut header[4..]);
         body.copy_from_slice(packet);
         let known = known_of(header, source, destination);
         let Ok(tag) = self.key.seal_in_place_separate_tag(key::nonce(self.counter), Aad::from(&known[..]), body) else {
@@ -175,11 +175,9 @@ impl Seal {
         let (body, end) = rest.split_at_mut(packet.len() - head);
         known[..head].copy_from_slice(&packet[..head]);
         known[0] = HEADED_VERSION;
-        let who = &mut known[head..];
-        who[..4].copy_from_slice(&[self.epochs[self.epochs.len() - 1].0, 0, 0, 0]);
-        who[4..12].copy_from_slice(&self.own[self.own.len() - 1].1.to_be_bytes());
-        who[12..16].copy_from_slice(&self.counter.to_be_bytes());
-        who[16..].copy_from_slice(&time_s.to_be_bytes());
+        let who = self.who(time_s);
+        known[head..head + 4].copy_from_slice(&[who.epoch, 0, 0, 0]);
+        who.write(&mut known[head + 4..]);
         body.copy_from_slice(&packet[head..]);
         let known = known_of(known, source, destination);
         let Ok(tag) = self.key.seal_in_place_separate_tag(key::nonce(self.counter), Aad::from(&known[..]), body) else {
@@ -188,6 +186,37 @@ impl Seal {
         end.copy_from_slice(tag.as_ref());
         self.counter += 1;
         true
+    }
+
+    /// Likewise of feedback that stays readable as a whole: longer by `FEEDBACK_GROWTH`, with a short tag.
+    pub fn seal_feedback(
+        &mut self,
+        packet: &[u8],
+        source: Endpoint,
+        destination: Endpoint,
+        time_s: u32,
+        sealed: &mut [u8],
+    ) -> bool {
+        if self.left() == 0 || sealed.len() != packet.len() + FEEDBACK_GROWTH || packet.first() != Some(&OPEN_VERSION) {
+            return false;
+        }
+        let (known, end) = sealed.split_at_mut(packet.len() + 1 + WHO);
+        known[..packet.len()].copy_from_slice(packet);
+        known[0] = HEADED_VERSION;
+        let who = self.who(time_s);
+        known[packet.len()] = who.epoch;
+        who.write(&mut known[packet.len() + 1..]);
+        let Ok(tag) = short_tag(&self.key, self.counter, &known_of(known, source, destination)) else {
+            return false;
+        };
+        end.copy_from_slice(&tag);
+        self.counter += 1;
+        true
+    }
+
+    fn who(&self, time_s: u32) -> Who {
+        let (epoch, sender) = self.own[self.own.len() - 1];
+        Who { epoch, sender, counter: self.counter, sealed_s: time_s }
     }
 
     /// Open what came into `packet`, which is shorter by `GROWTH`.
@@ -208,7 +237,8 @@ impl Seal {
         let (header, rest) = sealed.split_at(HEADER);
         let (body, tag) = rest.split_at(packet.len());
         packet.copy_from_slice(body);
-        self.take(header, header[3], &known_of(header, source, destination), tag, time_s, packet)
+        let known = known_of(header, source, destination);
+        self.take(&Who::read(header[3], &header[4..]), time_s, |key, counter| open(key, counter, &known, tag, packet))
     }
 
     /// Open a run of packets of `size` bytes each, of which the last may be shorter, into `packets`: each at the place of
@@ -255,27 +285,52 @@ impl Seal {
         packet[0] = OPEN_VERSION;
         packet[head..].copy_from_slice(body);
         let known = known_of(header, source, destination);
-        self.take(&header[head..], header[head], &known, tag, time_s, &mut packet[head..])
+        let who = Who::read(header[head], &header[head + 4..]);
+        self.take(&who, time_s, |key, counter| open(key, counter, &known, tag, &mut packet[head..]))
     }
 
-    /// Decrypt a body of who is named in `header`, and note that it came.
+    /// Likewise of what `seal_feedback` made.
+    pub fn open_feedback(
+        &mut self,
+        sealed: &[u8],
+        source: Endpoint,
+        destination: Endpoint,
+        time_s: u32,
+        packet: &mut [u8],
+    ) -> Result<(), Refused> {
+        if sealed.first() != Some(&HEADED_VERSION) {
+            return Err(Refused::Open);
+        }
+        if sealed.len() <= FEEDBACK_GROWTH || packet.len() != sealed.len() - FEEDBACK_GROWTH {
+            return Err(Refused::Forged);
+        }
+        let (header, tag) = sealed.split_at(packet.len() + 1 + WHO);
+        packet.copy_from_slice(&header[..packet.len()]);
+        packet[0] = OPEN_VERSION;
+        let known = known_of(header, source, destination);
+        let who = Who::read(header[packet.len()], &header[packet.len() + 1..]);
+        // Compared as numbers, so that the time it takes says nothing of where they differ.
+        let tag = u64::from_ne_bytes(tag.try_into().map_err(|_| Refused::Forged)?);
+        self.take(&who, time_s, |key, counter| match u64::from_ne_bytes(short_tag(key, counter, &known)?) == tag {
+            true => Ok(()),
+            false => Err(Refused::Forged),
+        })
+    }
+
+    /// Have a packet checked with the key of who is named, and note that it came.
     fn take(
         &mut self,
-        header: &[u8],
-        number: u8,
-        known: &[u8],
-        tag: &[u8],
+        who: &Who,
         time_s: u32,
-        body: &mut [u8],
+        check: impl FnOnce(&LessSafeKey, u32) -> Result<(), Refused>,
     ) -> Result<(), Refused> {
-        let sender = u64::from_be_bytes(header[4..12].try_into().expect("8 bytes"));
-        let counter = u32::from_be_bytes(header[12..16].try_into().expect("4 bytes"));
+        let &Who { epoch: number, sender, counter, sealed_s } = who;
         let epoch = &self.epochs.iter().find(|(known, _)| *known == number).ok_or(Refused::Epoch)?.1;
         if let Some(sender) = self.senders.get_mut(&(number, sender)) {
             if !sender.window.is_new(counter) {
                 return Err(Refused::Replayed);
             }
-            open(&sender.key, counter, known, tag, body)?;
+            check(&sender.key, counter)?;
             sender.window.take(counter);
             return Ok(());
         }
@@ -283,8 +338,7 @@ impl Seal {
             return Err(Refused::Own);
         }
         let key = key::of_sender(epoch, sender);
-        open(&key, counter, known, tag, body)?;
-        let sealed_s = u32::from_be_bytes(header[16..20].try_into().expect("4 bytes"));
+        check(&key, counter)?;
         if time_s.wrapping_sub(sealed_s).min(sealed_s.wrapping_sub(time_s)) > FRESH_S {
             return Err(Refused::Stale);
         }
@@ -305,20 +359,16 @@ fn open(key: &LessSafeKey, counter: u32, known: &[u8], tag: &[u8], packet: &mut 
         .map_err(|_| Refused::Forged)
 }
 
+/// Of what is known and nothing else: the first half of what AES-GCM makes of no text.
+fn short_tag(key: &LessSafeKey, counter: u32, known: &[u8]) -> Result<[u8; SHORT_TAG], Refused> {
+    let tag =
+        key.seal_in_place_separate_tag(key::nonce(counter), Aad::from(known), &mut []).map_err(|_| Refused::Forged)?;
+    Ok(tag.as_ref()[..SHORT_TAG].try_into().expect("8 of 16 bytes"))
+}
+
 /// Bytes of what is in a run of sealed packets.
 pub fn opened_bytes(sealed: usize, size: usize) -> usize {
     sealed / size * size.saturating_sub(GROWTH) + (sealed % size).saturating_sub(GROWTH)
-}
-
-/// What is authenticated beside the packet.
-fn known_of(header: &[u8], source: Endpoint, destination: Endpoint) -> Vec<u8> {
-    let mut known = Vec::with_capacity(header.len() + ADDRESSES);
-    known.extend_from_slice(header);
-    for address in [source, destination] {
-        known.extend_from_slice(&address.ip().octets());
-        known.extend_from_slice(&address.port().to_be_bytes());
-    }
-    known
 }
 
 #[cfg(test)]

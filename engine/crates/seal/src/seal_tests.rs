@@ -1,6 +1,6 @@
 //! Tests of seal.rs.
 
-use super::{opened_bytes, Endpoint, Refused, Seal, FRESH_S, GROWTH};
+use super::{opened_bytes, Endpoint, Refused, Seal, FEEDBACK_GROWTH, FRESH_S, GROWTH};
 
 const SECRET: [u8; 32] = [7; 32];
 const NOW: u32 = 1_800_000_000;
@@ -99,6 +99,45 @@ fn only_packets_have_open_heads_within_them() {
     }
     let sealed = sealed(&mut one, b"\x01\x05");
     assert_eq!(opened_headed(&mut two, &sealed, 1), Err(Refused::Open));
+}
+
+fn opened_feedback(seal: &mut Seal, sealed: &[u8], to: Endpoint, now: u32) -> Result<Vec<u8>, Refused> {
+    let mut out = vec![0; sealed.len().saturating_sub(FEEDBACK_GROWTH)];
+    seal.open_feedback(sealed, at(1), to, now, &mut out).map(|()| out)
+}
+
+#[test]
+fn feedback_is_readable_as_a_whole_and_nobody_elses() {
+    let (mut one, mut two) = (of(1), of(2));
+    let packet = b"\x01\x05\x06 and more";
+    let mut feedback = vec![0; packet.len() + FEEDBACK_GROWTH];
+    assert!(one.seal_feedback(packet, at(1), at(2), NOW, &mut feedback));
+    assert_eq!((feedback[0], &feedback[1..packet.len()]), (5, &packet[1..]));
+    for place in 0..feedback.len() {
+        let mut changed = feedback.clone();
+        changed[place] ^= 0x10;
+        let expected = match place {
+            0 => Refused::Open,
+            _ if place == packet.len() => Refused::Epoch,
+            _ => Refused::Forged,
+        };
+        assert_eq!(opened_feedback(&mut two, &changed, at(2), NOW), Err(expected), "{place}");
+    }
+    for length in 1..feedback.len() {
+        assert!(opened_feedback(&mut two, &feedback[..length], at(2), NOW).is_err());
+    }
+    assert_eq!(opened_feedback(&mut two, &feedback, at(3), NOW), Err(Refused::Forged));
+    assert_eq!(opened_feedback(&mut two, &feedback, at(2), NOW + FRESH_S + 1), Err(Refused::Stale));
+    assert_eq!(opened_headed(&mut two, &feedback, packet.len() - 3), Err(Refused::Forged), "with another tag's bytes");
+    assert_eq!(opened_feedback(&mut two, &feedback, at(2), NOW).unwrap(), packet);
+    assert_eq!(opened_feedback(&mut two, &feedback, at(2), NOW), Err(Refused::Replayed));
+    assert_eq!(opened_feedback(&mut one, &feedback, at(2), NOW), Err(Refused::Own));
+    let other = sealed(&mut one, packet);
+    assert_eq!(opened(&mut two, &other, at(1), at(2), NOW).unwrap(), packet, "they share a count");
+    for wrong in [&b"\x02\x05"[..], b""] {
+        assert!(!one.seal_feedback(wrong, at(1), at(2), NOW, &mut vec![0; wrong.len() + FEEDBACK_GROWTH]));
+    }
+    assert!(!one.seal_feedback(packet, at(1), at(2), NOW, &mut vec![0; packet.len() + FEEDBACK_GROWTH - 1]));
 }
 
 #[test]
