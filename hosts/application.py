@@ -6,7 +6,7 @@ read. That is what flow control is for.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -135,7 +135,8 @@ class Application:
         if self._receiver is not None and getattr(sink, "is_of_file", False):
             self._checker = TreeChecker()
             self._receiver.check_by(self._checker)
-        self._source = source
+        self._library = source if isinstance(source, Library) else None
+        self._source = None if isinstance(source, Library) else source
         self._sink = sink
         self._take = take
         self._read_rate_bps = read_rate_bps
@@ -148,10 +149,12 @@ class Application:
         self._behind = behind
         self._owed = 0  # bytes that were delivered and still take the receiver's buffer
 
-    def carry_out(self, effects: Iterable[Effect], now: float) -> list[NetworkEffect]:
+    def carry_out(self, effects: Sequence[Effect], now: float) -> list[NetworkEffect]:
         """Carry out what is not for the network, with what that leads to; the rest comes back in order."""
-        queue = list(effects)
         left: list[NetworkEffect] = []
+        if not effects:
+            return left
+        queue = list(effects)
         reads_slowly = self._read_rate_bps is not None
         while queue:
             delivered = 0
@@ -181,14 +184,14 @@ class Application:
         endpoint, source = self._sender, self._source
         left: list[NetworkEffect] = []
         self.is_hungry = False
-        if source is None or endpoint is None:
-            return left
-        if isinstance(source, Library):
+        if endpoint is not None and self._library is not None:
             try:
-                change = source.take()
+                change = self._library.take()
             except FileError as error:
                 return self.carry_out(self._failed(error, now), now)
             return [] if change is None else self.carry_out(endpoint.change(change, now=now), now)
+        if source is None or endpoint is None:
+            return left
         while (space := endpoint.send_space) and not endpoint.closed:
             if most <= 0:
                 self.is_hungry = True

@@ -33,7 +33,9 @@ class Unsent:
             self._pieces.append(data)
             return
         last = self._pieces[-1] if self._pieces else None
-        if isinstance(last, bytearray) and len(last) < TOGETHER:
+        if last is None:  # it may leave as it is before another comes
+            self._pieces.append(data)
+        elif isinstance(last, bytearray) and len(last) < TOGETHER:
             last += data
         else:
             self._pieces.append(bytearray(data))
@@ -41,6 +43,9 @@ class Unsent:
     def take(self, size: int) -> bytes:
         """The first `size` bytes; less when there are no more."""
         pieces, left = self._pieces, size
+        if pieces and not self._first and len(pieces[0]) == size:
+            self._length -= size
+            return bytes(pieces.popleft())
         taken: list[bytes | bytearray | memoryview] = []
         while left and pieces:
             piece = pieces[0][self._first : self._first + left]

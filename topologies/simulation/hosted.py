@@ -19,6 +19,11 @@ _NOTHING: tuple[NetworkEffect, ...] = ()
 Subscription: TypeAlias = tuple[Address, str | None]
 
 
+def _earlier(one: float | None, other: float | None) -> float | None:
+    """Of two times, each of which may be none."""
+    return one if other is None or (one is not None and one < other) else other
+
+
 class FeedbackServer:
     """A host's processor, as far as feedback is concerned: a single server with a bounded queue, shared by all of the
     host's endpoints. Times are the network's, seconds.
@@ -211,23 +216,16 @@ class HostedEndpoint:
     @property
     def wake_at(self) -> float | None:
         """When `handle_timer` wants to be called."""
-        at = self._wanted_at
-        left_at = None if self._leaves is None else self._leaves.next_at
-        return at if left_at is None or (at is not None and at < left_at) else left_at
-
-    @property
-    def _wanted_at(self) -> float | None:
-        if self._is_over:
-            return self._waiting[0][0] if self._waiting else None  # others at this host may wait for its turn
-        wake = self.endpoint.wake_at
-        if self._reads_slowly:
-            read_at = self.application.read_at
-            if read_at is not None and (wake is None or read_at < wake):
-                wake = read_at
-        at = None if wake is None else (wake - self._offset) / self._speed + self._late
-        if self._waiting and (at is None or self._waiting[0][0] < at):
-            return self._waiting[0][0]
-        return at
+        at = None
+        if not self._is_over:
+            wake = self.endpoint.wake_at
+            if self._reads_slowly:
+                wake = _earlier(wake, self.application.read_at)
+            if wake is not None:
+                at = (wake - self._offset) / self._speed + self._late
+        if self._waiting:  # of one that is over, too: others at this host may wait for its turn
+            at = _earlier(at, self._waiting[0][0])
+        return at if self._leaves is None else _earlier(at, self._leaves.next_at)
 
     def _serve(self, now: float, local: float) -> list[NetworkEffect]:
         """Take the feedback that the server is through with."""

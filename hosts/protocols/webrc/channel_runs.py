@@ -15,26 +15,17 @@ class ChannelRuns:
         """`most_bytes`: of a run; 0: each packet leaves alone, and all of them in order."""
         self._groups = groups
         self._ecn = ecn
-        self._made = made = ChannelPackets(len(groups), most_bytes)
+        self.made = made = ChannelPackets(len(groups), most_bytes)
+        """How many `packets` there have been, and `octets` of them."""
         self.add = made.add
         """A packet of a channel."""
         self.add_symbols = made.add_symbols
         """Packets without extensions, which differ in places and symbols only."""
-
-    @property
-    def packets(self) -> int:
-        """So many."""
-        return self._made.packets
-
-    @property
-    def octets(self) -> int:
-        """Their bytes."""
-        return self._made.octets
 
     def take(self) -> list[Effect]:
         """All of them."""
         groups, ecn = self._groups, self._ecn
         return [
             SendRun(data, groups[channel], ecn, size) if len(data) > size else Send(data, groups[channel], ecn)
-            for channel, data, size in self._made.take()
+            for channel, data, size in self.made.take()
         ]

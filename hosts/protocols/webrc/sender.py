@@ -76,11 +76,15 @@ class WebrcSender(StreamSender):
         )
         room = self._payload - len(self._description)
         self._windows = OutgoingWindows(room, options.deadline_s / 2) if options.deadline_s else None
+        self._room = self._payload  # bytes of real-time data that may wait
+        if self._windows is not None:  # with more a receiver would have it late
+            self._room += int(self.waves.session_rate * MOST_LATE_S) * self._windows.most_data
         self._stream = bytearray()  # of files, as it was written: what is not a whole file yet
         self._manifest: Manifest | None = None
         self._origin = 0.0  # of the packets' times
         # A session begins anywhere in its cycle (ours): those that begin together shall not rise and fall together.
         self._first = rng.randrange(self.waves.slot_packets * self.waves.t)
+        self._runs = ChannelRuns(self._groups, self._ecn, self.run_bytes)
         self._next = self._first  # packet of the schedule
         self._next_at = 0.0
         self._rests_until = 0.0
@@ -93,14 +97,9 @@ class WebrcSender(StreamSender):
 
     @property
     def send_space(self) -> int:
-        if self._finishing or self.closed:
+        if self._finishing or self.state == "closed":
             return 0
-        if self.session.realtime:
-            room = self._payload
-            if self._windows is not None:  # a receiver would have it late
-                room += int(self.waves.session_rate * MOST_LATE_S) * self._windows.most_data
-            return max(0, room - len(self._unsent))
-        return PIECE_BYTES
+        return self._room - len(self._unsent) if self.session.realtime else PIECE_BYTES
 
     def _resume(self, now: float) -> Sequence[Effect]:
         """Packets leave with the ticks, whatever was written: files one after the other. One that cannot be sent is
@@ -221,19 +220,18 @@ class WebrcSender(StreamSender):
             return ()
         if now - self._next_at > MOST_LATE_S:
             self._skip(now)
-        runs = ChannelRuns(self._groups, self._ecn, self.run_bytes)
+        runs, counters = self._runs, self.counters
         places = self._schedule.places(self._next, self._due(now))
         end = self._send_realtime(places, runs, now) if self.session.realtime else self._send_files(places, runs, now)
-        self._next += runs.packets
+        effects, made = runs.take(), runs.made
+        self._next += made.packets - counters["data_packets"]
         self._next_at = self._time_of(self._next)
-        self.counters["data_packets"] += runs.packets
-        self.counters["udp_bytes"] += runs.octets
+        counters["data_packets"], counters["udp_bytes"] = made.packets, made.octets
         if self.run_bytes and self._next_at > now:
             self._rests_until = now + TURN_S
-        effects = runs.take()
         if end is not None:
             return [*effects, *self._say_end(now, end)]
-        if (work := self.carousel.ahead()) is not None:
+        if not self.session.realtime and (work := self.carousel.ahead()) is not None:
             effects.append(Compute(work, has_time=True))
         return effects
 
@@ -241,6 +239,7 @@ class WebrcSender(StreamSender):
 
     def _begin(self, now: float) -> list[Effect]:
         self.state = "sending"
+        self._runs = ChannelRuns(self._groups, self._ecn, self.run_bytes)
         self._origin = now
         self._next_at = self._time_of(self._next)
         return [SessionStarted()]
@@ -290,20 +289,22 @@ class WebrcSender(StreamSender):
 
     def _send_realtime(self, places: Sequence[tuple[int, int, int]], runs: ChannelRuns, now: float) -> str | None:
         """Likewise what the application has."""
-        session, is_long, windows = self.number, self.waves.is_long, self._windows
-        for channel, slot_index, psn in places:
+        session, is_long, windows, payload = self.number, self.waves.is_long, self._windows, self._payload
+        for at, (channel, slot_index, psn) in enumerate(places, self._next - self._first):
             has_table = channel == self.waves.t and psn % FDT_SHARE == 0
             description = self._description if has_table else b""
-            if windows is not None:
-                toi, fti, number, symbol = windows.next_symbol(self._unsent, now, is_last=self._finishing)
-                scheme = RAPTORQ
+            toi, fti, scheme, number = OBJECT_TOI, b"", NO_CODE, at & 0xFFFFFFFF
+            if windows is None:
+                symbol = self._realtime_payload(payload - len(description))
             else:
-                toi, fti, scheme = OBJECT_TOI, b"", NO_CODE
-                number = self._next + runs.packets - self._first & 0xFFFFFFFF
-                symbol = self._realtime_payload(self._payload - len(description))
+                scheme = RAPTORQ
+                toi, fti, number, symbol = windows.next_symbol(self._unsent, now, is_last=self._finishing)
             self._sent_bytes += len(symbol)
             head = (session, slot_index, channel, psn, is_long, toi, scheme, number)
-            runs.add(channel, encode(Alc(*head, symbol, description=description, fti=fti)))
+            if fti or description:
+                runs.add(channel, encode(Alc(*head, symbol, description=description, fti=fti)))
+            else:
+                runs.add(channel, encode_head(*head) + symbol)
             if windows is not None and windows.is_over(now):
                 return ""
         return None

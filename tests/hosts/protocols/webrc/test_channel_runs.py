@@ -13,7 +13,7 @@ def test_packets_of_a_channel_leave_together_in_order() -> None:
     runs = ChannelRuns(GROUPS, ECT_0, 25)  # of two packets
     for packet in PACKETS:
         runs.add(*packet)
-    assert (runs.packets, runs.octets) == (6, 60)
+    assert (runs.made.packets, runs.made.octets) == (6, 60)
     data = {number: packet for number, (_, packet) in enumerate(PACKETS)}
     assert runs.take() == [
         SendRun(data[0] + data[2], GROUPS[0], ECT_0, 10),
@@ -53,8 +53,8 @@ def test_symbols_are_in_packets_that_differ_in_place_and_number_only(is_long: bo
         encode(Alc(9, slot, channel, psn, is_long, 5, 6, 0x2FFFF + number, symbol))
         for number, ((channel, slot, psn), symbol) in enumerate(zip(places, symbols, strict=False))
     ]
-    assert runs.packets == 3
-    assert runs.octets == sum(map(len, packets))
+    assert runs.made.packets == 3
+    assert runs.made.octets == sum(map(len, packets))
     assert runs.take() == [
         Send(packet, GROUPS[channel], ECT_0) for packet, (channel, _, _) in zip(packets, places, strict=False)
     ]
