@@ -30,7 +30,8 @@ def test_all_copies_carry_the_object_that_was_sent() -> None:
         assert type(first.source) is Address
         # Two links of 1 ms and 242 octets at 100 Mbit/s.
         assert first_at == pytest.approx(1.0 + 2 * (0.001 + 242 * 8 / 100e6), abs=1e-8)
-    assert listeners[0].received[0][1].source is listeners[1].received[0][1].source
+    assert all(listener.received[0][1] is listeners[0].received[0][1] for listener in listeners)
+    assert listeners[0].received[0][1].source is listeners[0].received[1][1].source
 
 
 def test_replies_come_back_to_the_senders_port() -> None:

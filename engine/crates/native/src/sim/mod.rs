@@ -4,6 +4,7 @@ mod endpoint;
 mod options;
 mod programs;
 mod report;
+mod seam;
 mod shared;
 mod state;
 mod tcp;
@@ -26,8 +27,9 @@ use sim::{AppId, Change, Network, ProcessingTime, Way};
 use crate::errors::SimError;
 use crate::link_spec::link_settings;
 use crate::switch::Switch;
-use endpoint::{ipv4, Actions, Agent, Clock, PyEndpoint, Seam};
+use endpoint::{ipv4, Actions, Agent, Clock, PyEndpoint};
 use programs::WEB_PORTS;
+use seam::Seam;
 use shared::{lock, run_error, seconds, PySwitch};
 use state::State;
 

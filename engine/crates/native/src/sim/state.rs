@@ -8,7 +8,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use sim::{AppId, BuildError, Change, LinkId, Network, NodeId};
 
-use super::endpoint::{Actions, Seam};
+use super::endpoint::Actions;
+use super::seam::Seam;
 use super::shared::{build_error, lock, seconds};
 use super::Sim;
 use crate::errors::SimError;
