@@ -8,6 +8,7 @@ What we send has identifiers of 32 bits; what others send may have any that LCT 
 """
 
 import struct
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from hosts.endpoint import Datagram
@@ -244,6 +245,10 @@ def parse(data: bytes) -> Alc:
     if start != fixed:
         packet = _with_extensions(packet, data[fixed:start])
     return packet if is_controlled else packet._replace(is_controlled=False)
+
+
+parse_once: Final = lru_cache(maxsize=1)(parse)
+"""The same, for receivers that share a process: they are handed the same bytes one after another."""
 
 
 def _identifiers(data: bytes, flags: int, cci_words: int, start: int) -> tuple[int, int, int, int, int, int]:

@@ -22,7 +22,7 @@ from hosts.protocols.webrc.content import ContentReceiver
 from hosts.protocols.webrc.control import ReceptionControl
 from hosts.protocols.webrc.description import conflict, described
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import Alc, parse
+from hosts.protocols.webrc.packets import Alc, parse_once
 from hosts.protocols.webrc.report import receiver_sample
 from hosts.protocols.webrc.silence import GIVE_UP_S, PLAIN_SILENCE_S, SILENCE_S, is_silent, overdue
 from hosts.wire.header import CE, PacketError
@@ -88,7 +88,7 @@ class WebrcReceiver(ContentReceiver):
         if self.state in ("confirming", "closed"):
             return ()
         try:
-            packet = parse(datagram.data)
+            packet = parse_once(datagram.data)
         except PacketError as error:
             self.counters[f"drop_{error.reason}"] += 1
             return ()
