@@ -329,16 +329,11 @@ class ReceiverFeedback:
         """There is more room: tell a parent whose sender stopped before the closed window (RFC 9293, 3.8.6.2.2: half
         the buffer at once).
         """
-        reception = self._reception
-        least = min(2 * self._options.payload_bytes, self._options.buffer_bytes // 2)
-        if (
-            self.paused
-            or reception.ended
-            or self._told_end - reception.delivered >= self._options.payload_bytes
-            or self.advertised_end - self._told_end < least
-        ):
+        reception, options = self._reception, self._options
+        if self.paused or reception.ended or self._told_end - reception.delivered >= options.payload_bytes:
             return []
-        return self.send(False, now)
+        least = min(2 * options.payload_bytes, options.buffer_bytes // 2)
+        return [] if self.advertised_end - self._told_end < least else self.send(False, now)
 
     def summary_changed(self, now: float) -> list[Effect]:
         """Feedback from below has come in. When it leaves the sender more room, that is told like the arrival of as

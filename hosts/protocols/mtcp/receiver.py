@@ -358,7 +358,7 @@ class MtcpReceiver(Participant):
             other = self.attachment.wake_at
             if other is not None and other < at:
                 at = other
-            if self._has_other_parent and self._watch.at < at:
+            if self._watch.at < at and self._has_other_parent:
                 at = self._watch.at
         if self.serving is not None:
             other = self.serving.wake_at
@@ -379,12 +379,13 @@ class MtcpReceiver(Participant):
             told = self._dismiss_children(Reason.SENDER_SILENT)
             return [*told, *self._end(False, f"the sender was silent for {self.options.silence_s:g} s")]
         effects = self.feedback.handle_timer(now)
-        if self.attachment.is_parent_dead(now):
-            effects += self._look_elsewhere(now)
-        if self._has_other_parent and now >= self._watch.at:
-            effects += self._watch_parent(now)
-        effects += self.attachment.handle_timer(now)
-        effects += self._end_if_refused()
+        if self.attachment.is_active:
+            if self.attachment.is_parent_dead(now):
+                effects += self._look_elsewhere(now)
+            if now >= self._watch.at and self._has_other_parent:
+                effects += self._watch_parent(now)
+            effects += self.attachment.handle_timer(now)
+            effects += self._end_if_refused()
         if self.serving is not None:
             effects += self.serving.handle_timer(now)
             effects += self._end_if_alone(now)

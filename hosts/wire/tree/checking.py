@@ -117,8 +117,11 @@ class TreeChecker:
         """The next `count` packets of the stream, all of one size."""
         if self.is_off:
             return
-        size = len(payload) // count
         first, after = self._learnt, self._learnt + count
+        if first and not self._due and after < self._next_block_at:  # of the content, as nearly all are
+            self._learnt = after
+            return
+        size = len(payload) // count
         while self._learnt < after:
             number = self._learnt
             at = (number - first) * size
@@ -188,6 +191,9 @@ class TreeChecker:
         if layout is None:
             return data
         size = layout.packet_bytes
+        begins, ends = self._stripped
+        if begins <= offset // size and len(data) <= (ends - offset // size) * size:  # content, as nearly all is
+            return data
         kept: list[bytes | memoryview] = []
         rest = memoryview(data)
         while rest:
