@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ def carrying(what: Literal["files", "realtime"]) -> list[str]:
     return [name for name, text in texts.items() if "carries_realtime=True" in text]
 
 
+@lru_cache(maxsize=64)  # each receiver of a simulation asks, and folders are looked through
 def get(name: str) -> Protocol[Any]:
     """The protocol of that name; no other one is imported. ValueError lists those that exist."""
     found = _load(name) if name in listed() else None

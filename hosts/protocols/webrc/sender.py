@@ -295,7 +295,9 @@ class WebrcSender(StreamSender):
             description = self._description if has_table else b""
             toi, fti, scheme, number = OBJECT_TOI, b"", NO_CODE, at & 0xFFFFFFFF
             if windows is None:
-                symbol = self._realtime_payload(payload - len(description))
+                # What the application has; packets keep their length, as rates are counted in packets.
+                space = payload - len(description)
+                symbol = self._unsent.take(space).ljust(space, b"\0")
             else:
                 scheme = RAPTORQ
                 toi, fti, number, symbol = windows.next_symbol(self._unsent, now, is_last=self._finishing)
@@ -332,10 +334,6 @@ class WebrcSender(StreamSender):
                 flute_version=self.options.flute_version,
             )
         )
-
-    def _realtime_payload(self, space: int) -> bytes:
-        """What the application has; packets keep their length, as rates are counted in packets."""
-        return self._unsent.take(space).ljust(space, b"\0")
 
     def _end(self, complete: bool, reason: str) -> list[Effect]:
         self.state = "closed"
