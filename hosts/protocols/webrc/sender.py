@@ -155,18 +155,21 @@ class WebrcSender(StreamSender):
         return ()
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        """The end is said as often as at any other end; asked for twice, at once."""
         if self.closed:
             return ()
-        effects = self._close_packets(CLOSE_COPIES) if self.state in ("sending", "closing") else []
-        return effects + self._end(not reason, reason)
+        if self.state == "sending":
+            return self._say_end(now, reason)
+        said = self._close_packets() if self.state == "closing" else []
+        return said + self._end(not reason, reason)
 
-    def _close_packets(self, copies: int) -> list[Effect]:
-        """So many on each channel."""
+    def _close_packets(self) -> list[Effect]:
+        """One on each channel."""
         effects: list[Effect] = []
         packet = self._schedule.packet(self._next)
         for channel in (self.waves.t, *(self.waves.channel(self._slot, age) for age in range(self.waves.n))):
             data = encode_close(self.number, packet.slot_index, channel, packet.psn, is_long=self.waves.is_long)
-            effects += [Send(data, self._groups[channel])] * copies
+            effects.append(Send(data, self._groups[channel]))
         return effects
 
     def _say_end(self, now: float, why: str) -> list[Effect]:
@@ -176,7 +179,7 @@ class WebrcSender(StreamSender):
         self._closes += 1
         self._next_at = now + CLOSE_PAUSE_S
         is_last = self._closes == CLOSE_COPIES
-        return [*self._close_packets(1), *(self._end(not self._closes_why, self._closes_why) if is_last else ())]
+        return [*self._close_packets(), *(self._end(not self._closes_why, self._closes_why) if is_last else ())]
 
     def sample(self, *, now: float) -> Sample:
         packets = self.counters["data_packets"]

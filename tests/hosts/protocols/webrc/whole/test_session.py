@@ -1,10 +1,11 @@
 """Whole sessions in the simulator: the paper's steady state, MRTT over joins that take their time, and the sender."""
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
 
-from hosts.endpoint import Address, Send, SendRun, SessionEnded
+from hosts.endpoint import Address, Effect, Send, SendRun, SessionEnded
 from hosts.parts.throughput import packets_per_rtt
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import NO_CODE, parse
@@ -152,14 +153,36 @@ def test_what_leaves_at_one_moment_may_leave_in_runs_of_a_channel() -> None:
     assert len(found[0]) > 3
 
 
-def test_the_end_is_said_on_every_channel_that_may_be_heard() -> None:
-    sender = WebrcSender(session(realtime=True), WebrcOptions(**FAST), Random(1))
-    sender.start(now=0.0)
-    effects = sender.close(now=1.0, reason="interrupted")
+def _closing(sender: WebrcSender, effects: Sequence[Effect]) -> None:
+    """Packets that end the session, one on every channel that may be heard."""
     packets = [parse(effect.data) for effect in effects if isinstance(effect, Send)]
     waves, slot = sender.waves, packets[0].slot_index
     assert all(packet.closes for packet in packets)
     assert {packet.channel for packet in packets} == {waves.t, *(waves.channel(slot, age) for age in range(waves.n))}
+    assert len(packets) == 1 + waves.n
+
+
+def test_an_interrupted_session_says_its_end_three_times_on_every_channel_that_may_be_heard() -> None:
+    """A queue that is full loses all that comes at once."""
+    sender = WebrcSender(session(realtime=True), WebrcOptions(**FAST), Random(1))
+    sender.start(now=0.0)
+    effects = list(sender.close(now=1.0, reason="interrupted"))
+    for at in (1.5, 2.0):
+        _closing(sender, effects)
+        assert not any(isinstance(effect, SessionEnded) for effect in effects)
+        assert sender.wake_at == at
+        effects = list(sender.handle_timer(now=at))
+    _closing(sender, effects)
+    assert effects[-1] == SessionEnded(False, "interrupted")
+    assert sender.wake_at is None
+
+
+def test_a_session_that_is_interrupted_twice_ends_at_once() -> None:
+    sender = WebrcSender(session(realtime=True), WebrcOptions(**FAST), Random(1))
+    sender.start(now=0.0)
+    sender.close(now=1.0, reason="interrupted")
+    effects = sender.close(now=1.1, reason="interrupted")
+    _closing(sender, effects)
     assert effects[-1] == SessionEnded(False, "interrupted")
     assert sender.wake_at is None
 
