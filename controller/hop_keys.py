@@ -13,9 +13,9 @@ from controller.network import Network
 SECRET_BYTES: Final = 32
 KEY_BYTES: Final = 8
 """HalfSipHash's key has 64 bits."""
-COUNTER_BITS: Final = 56
-COUNTS: Final = 2**24
-"""A second, of what counters of feedback begin above: the seconds have 32 bits, until 2106."""
+_COUNTER_BITS: Final = 56
+_COUNTS: Final = 2**24  # a second: the seconds since 1970 have the other 32 bits, until 2106
+_NANOSECONDS: Final = 10**9
 _PURPOSE: Final = b"canopy hop 1"
 
 
@@ -49,6 +49,11 @@ class HopKeys:
     def _key(self, place: str) -> int:
         derived = HKDF(SHA256(), KEY_BYTES, _PURPOSE, place.encode()).derive(self._secret)
         return int.from_bytes(derived, "big")
+
+
+def counter_of(wall_ns: int) -> int:
+    """What feedback that leaves a switch from this time on, nanoseconds since 1970, is counted above."""
+    return wall_ns * _COUNTS // _NANOSECONDS % (1 << _COUNTER_BITS)
 
 
 def read_secret(path: Path) -> bytes:

@@ -2,18 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from ipaddress import IPv4Address
-from typing import Final
 
 from controller.bitmaps import BitmapGroups
 from controller.groups import GroupKey, SlotTable
-from controller.hop_keys import COUNTER_BITS, COUNTS, HopKeys
+from controller.hop_keys import HopKeys, counter_of
 from controller.members import MemberTable
 from controller.network import Network
 from controller.program import Program
 from controller.state import Entry
 from controller.trees import Route, Trees
-
-_NANOSECONDS: Final = 10**9
 
 
 class Wanted:
@@ -109,7 +106,7 @@ class Wanted:
 
     def _hop_entries(self, switch: str, ports: Iterable[int], keys: HopKeys) -> Iterator[Entry]:
         """Who vouches for feedback. A switch counts from a time on, so that counters rise when it starts again."""
-        since = self._wall_ns() * COUNTS // _NANOSECONDS % 2**COUNTER_BITS
+        since = counter_of(self._wall_ns())
         for port in ports:
             yield self._program.hop_in(port, keys.inward(switch, port), from_switch=keys.is_switch(switch, port))
             yield self._program.hop_out(port, keys.outward(switch, port), since)

@@ -124,22 +124,27 @@ local function open_head(tvb)
     return rest >= SEALED_BYTES + TAG_BYTES and head or nil
 end
 
--- What stands behind an open head.
-local function dissect_rest(head, tvb, tree)
-    tree:add(header.epoch, tvb(head.size, 1))
-    local at = head.size + (head.is_feedback and 1 or 4)
+-- Who sealed a packet: sender, counter and time. Where they end.
+local function dissect_who(tvb, at, tree)
     tree:add(header.sender, tvb(at, 8))
     tree:add(header.counter, tvb(at + 8, 4))
     tree:add(header.sealed_at, tvb(at + 12, 4))
+    return at + 16
+end
+
+-- What stands behind an open head.
+local function dissect_rest(head, tvb, tree)
+    tree:add(header.epoch, tvb(head.size, 1))
+    local at = dissect_who(tvb, head.size + (head.is_feedback and 1 or 4), tree)
     if head.is_feedback then
-        tree:add(header.tag, tvb(at + 16, 8))
+        tree:add(header.tag, tvb(at, 8))
         local hop = head.size + SEAL_BYTES
         tree:add(header.hop_counter, tvb(hop, HOP_BYTES - 8))
         tree:add(header.hop_tag, tvb(hop + HOP_BYTES - 8, 8))
         return
     end
     local ends = tvb:len() - TAG_BYTES
-    if ends > at + 16 then tree:add(header.sealed, tvb(at + 16, ends - at - 16)) end
+    if ends > at then tree:add(header.sealed, tvb(at, ends - at)) end
     tree:add(header.tag, tvb(ends, TAG_BYTES))
 end
 
@@ -167,9 +172,7 @@ local function dissect_sealed(tvb, pinfo, root)
     tree:add(header.protocol, tvb(1, 1))
     tree:add(header.type, tvb(2, 1))
     tree:add(header.epoch, tvb(3, 1))
-    tree:add(header.sender, tvb(4, 8))
-    tree:add(header.counter, tvb(12, 4))
-    tree:add(header.sealed_at, tvb(16, 4))
+    dissect_who(tvb, 4, tree)
     tree:add(header.sealed, tvb(SEALED_BYTES, tvb:len() - SEALED_BYTES - TAG_BYTES))
     tree:add(header.tag, tvb(tvb:len() - TAG_BYTES, TAG_BYTES))
     return tvb:len()

@@ -7,6 +7,11 @@ from hosts.wire.fields import Bitmap, Number, Reserved
 from hosts.wire.header import HEADER_BYTES, SEALED_VERSION
 from hosts.wire.layout import Layout
 
+_WHO: Final = (
+    Number("sender", 64, "drawn at each start of an endpoint"),
+    Number("counter", 32, "of the sender's packets"),
+    Number("sealed_at", 32, "Unix time, seconds, modulo 2^32"),
+)
 SEALED: Final = Layout[object](
     "sealed",
     None,
@@ -14,9 +19,7 @@ SEALED: Final = Layout[object](
     Number("protocol", 8, "of the common header within; 0: none"),
     Number("type", 8, "likewise"),
     Number("epoch", 8, "whose secret it is sealed with"),
-    Number("sender", 64, "drawn at each start of an endpoint"),
-    Number("counter", 32, "of the sender's packets"),
-    Number("sealed_at", 32, "Unix time, seconds, modulo 2^32"),
+    *_WHO,
 )
 TAG_BYTES: Final = 16
 """At the packet's end."""
@@ -26,9 +29,7 @@ HEADED: Final = Layout[object](
     None,
     Number("epoch", 8, "whose secret it is sealed with"),
     Reserved("reserved", 24),
-    Number("sender", 64, "drawn at each start of an endpoint"),
-    Number("counter", 32, "of the sender's packets"),
-    Number("sealed_at", 32, "Unix time, seconds, modulo 2^32"),
+    *_WHO,
 )
 """Behind an open head; then come the rest of the packet and the tag."""
 
@@ -36,13 +37,10 @@ SEAL: Final = Layout[object](
     "seal",
     None,
     Number("epoch", 8, "whose secret it is sealed with"),
-    Number("sender", 64, "drawn at each start of an endpoint"),
-    Number("counter", 32, "of the sender's packets"),
-    Number("sealed_at", 32, "Unix time, seconds, modulo 2^32"),
+    *_WHO,
     Number("tag", 64, "end to end; of what a switch has merged it says nothing"),
 )
 """Behind feedback, which is open as a whole."""
-
 
 HOP_COUNTER_BITS: Final = 56
 

@@ -30,8 +30,6 @@ class CheckingSink:
         self.contents: Contents | None = None
         self.written = 0
         """Bytes of the file so far."""
-        self._size = 0
-        """All of them, once `contents` say it."""
         self.sha256: str | None = None
         """Of the whole file, lower-case hex, once it has come and is the one that the head says."""
         self._head = bytearray()
@@ -45,10 +43,9 @@ class CheckingSink:
             if taken is None:
                 return
             self.contents = taken[0]
-            self._size = self.contents.size
             data = bytes(self._head)
             self._head.clear()
-        if self.written + len(data) > self._size:
+        if self.written + len(data) > self.contents.size:
             raise FileError("more bytes arrived than the manifest says", Reason.BROKEN_STREAM)
         self._digest.update(data)
         self.written += len(data)
@@ -57,7 +54,7 @@ class CheckingSink:
         """The stream has ended: check. Raises FileError."""
         if self.contents is None:
             raise FileError("the stream ended before the manifest did", Reason.BROKEN_STREAM)
-        if self.written != self._size:
+        if self.written != self.contents.size:
             raise FileError("the stream ended before the file did", Reason.BROKEN_STREAM)
         expected = self.contents.entries[0].sha256
         if self._digest.hexdigest() != expected:

@@ -84,7 +84,7 @@ class WebrcSender(StreamSender):
         self._origin = 0.0  # of the packets' times
         # A session begins anywhere in its cycle (ours): those that begin together shall not rise and fall together.
         self._first = rng.randrange(self.waves.slot_packets * self.waves.t)
-        self._runs = ChannelRuns(self._groups, self._ecn, self.run_bytes)
+        self._runs: ChannelRuns  # from the beginning on: by then it has been told of runs
         self._next = self._first  # packet of the schedule
         self._next_at = 0.0
         self._rests_until = 0.0

@@ -61,11 +61,8 @@ impl Seal {
         time_s: u32,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
-        PyBytes::new_with(py, packet.len() + GROWTH, |sealed| {
-            match self.seal.seal(packet, source, destination, time_s, sealed) {
-                true => Ok(()),
-                false => Err(PyValueError::new_err("it has no numbers left")),
-            }
+        sealed(py, packet.len() + GROWTH, "it has no numbers left", |sealed| {
+            self.seal.seal(packet, source, destination, time_s, sealed)
         })
     }
 
@@ -80,11 +77,8 @@ impl Seal {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
         let length = packets.len() + packets.len().div_ceil(size.max(1)) * GROWTH;
-        PyBytes::new_with(py, length, |sealed| {
-            match self.seal.seal_run(packets, size, source, destination, time_s, sealed) {
-                true => Ok(()),
-                false => Err(PyValueError::new_err("packets of no length, or too few numbers left")),
-            }
+        sealed(py, length, "packets of no length, or too few numbers left", |sealed| {
+            self.seal.seal_run(packets, size, source, destination, time_s, sealed)
         })
     }
 
@@ -98,11 +92,8 @@ impl Seal {
         time_s: u32,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
-        PyBytes::new_with(py, packet.len() + GROWTH, |sealed| {
-            match self.seal.seal_headed(packet, head, source, destination, time_s, sealed) {
-                true => Ok(()),
-                false => Err(PyValueError::new_err("no packet with such a head, or no numbers left")),
-            }
+        sealed(py, packet.len() + GROWTH, "no packet with such a head, or no numbers left", |sealed| {
+            self.seal.seal_headed(packet, head, source, destination, time_s, sealed)
         })
     }
 
@@ -115,11 +106,8 @@ impl Seal {
         time_s: u32,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
-        PyBytes::new_with(py, packet.len() + FEEDBACK_GROWTH, |sealed| {
-            match self.seal.seal_feedback(packet, source, destination, time_s, sealed) {
-                true => Ok(()),
-                false => Err(PyValueError::new_err("no packet with a common header, or no numbers left")),
-            }
+        sealed(py, packet.len() + FEEDBACK_GROWTH, "no packet with a common header, or no numbers left", |sealed| {
+            self.seal.seal_feedback(packet, source, destination, time_s, sealed)
         })
     }
 
@@ -184,6 +172,16 @@ impl Seal {
             self.seal.open_feedback(sealed, source, destination, time_s, packet)
         })
     }
+}
+
+/// So many bytes, if `seal` fills them; else ValueError, and why.
+fn sealed<'py>(
+    py: Python<'py>,
+    length: usize,
+    why: &'static str,
+    seal: impl FnOnce(&mut [u8]) -> bool,
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, length, |sealed| seal(sealed).then_some(()).ok_or_else(|| PyValueError::new_err(why)))
 }
 
 fn packet_or_reason<'py>(

@@ -126,13 +126,7 @@ impl Seal {
         header[..4].copy_from_slice(&[VERSION, protocol, kind, who.epoch]);
         who.write(&mut header[4..]);
         body.copy_from_slice(packet);
-        let known = known_of(header, source, destination);
-        let Ok(tag) = self.key.seal_in_place_separate_tag(key::nonce(self.counter), Aad::from(&known[..]), body) else {
-            return false;
-        };
-        end.copy_from_slice(tag.as_ref());
-        self.counter += 1;
-        true
+        self.shut(header, source, destination, body, end)
     }
 
     /// Seal a run of packets of `size` bytes each, of which the last may be shorter, into one of sealed packets. Whether
@@ -179,13 +173,7 @@ impl Seal {
         known[head..head + 4].copy_from_slice(&[who.epoch, 0, 0, 0]);
         who.write(&mut known[head + 4..]);
         body.copy_from_slice(&packet[head..]);
-        let known = known_of(known, source, destination);
-        let Ok(tag) = self.key.seal_in_place_separate_tag(key::nonce(self.counter), Aad::from(&known[..]), body) else {
-            return false;
-        };
-        end.copy_from_slice(tag.as_ref());
-        self.counter += 1;
-        true
+        self.shut(known, source, destination, body, end)
     }
 
     /// Likewise of feedback that stays readable as a whole: longer by `FEEDBACK_GROWTH`, with a short tag.
@@ -206,10 +194,23 @@ impl Seal {
         let who = self.who(time_s);
         known[packet.len()] = who.epoch;
         who.write(&mut known[packet.len() + 1..]);
-        let Ok(tag) = short_tag(&self.key, self.counter, &known_of(known, source, destination)) else {
+        self.shut(known, source, destination, &mut [], end)
+    }
+
+    /// Encrypt a body, and put as much of its tag as there is room for into `end`. Whether it was.
+    fn shut(
+        &mut self,
+        header: &[u8],
+        source: Endpoint,
+        destination: Endpoint,
+        body: &mut [u8],
+        end: &mut [u8],
+    ) -> bool {
+        let known = known_of(header, source, destination);
+        let Ok(tag) = self.key.seal_in_place_separate_tag(key::nonce(self.counter), Aad::from(&known[..]), body) else {
             return false;
         };
-        end.copy_from_slice(&tag);
+        end.copy_from_slice(&tag.as_ref()[..end.len()]);
         self.counter += 1;
         true
     }
