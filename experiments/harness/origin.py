@@ -1,8 +1,10 @@
 """Which code a result comes from: canopy's version, the commit of its checkout, and how hosts/ ran."""
 
 import subprocess
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -99,5 +101,6 @@ def canopy_version() -> str | None:
 
 
 def hosts_kind() -> HostsKind:
-    """As Python has it. (Kept results may be of a copy that mypyc had compiled.)"""
-    return "interpreted"
+    """`compiled` when any module of `hosts` that this process has is an extension module, as mypyc makes them."""
+    files = [module.__file__ or "" for name, module in sys.modules.items() if name.startswith("hosts.")]
+    return "compiled" if any(file.endswith(tuple(EXTENSION_SUFFIXES)) for file in files) else "interpreted"

@@ -1,9 +1,12 @@
 import subprocess
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from experiments.harness.origin import CHANGES, Checkout, canopy_version, made_now
+from experiments.harness.origin import CHANGES, Checkout, canopy_version, hosts_kind, made_now
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -85,3 +88,11 @@ def test_a_result_that_is_written_says_all_of_it(checkout: Path) -> None:
     assert made.canopy == canopy_version()
     assert made.date is not None
     assert len(made.date.split("-")) == 3
+
+
+def test_a_compiled_module_of_the_hosts_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hosts_kind() == "interpreted"
+    module = ModuleType("hosts.of_the_test")
+    module.__file__ = f"/anywhere/hosts/of_the_test{EXTENSION_SUFFIXES[0]}"
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert hosts_kind() == "compiled"
