@@ -4,6 +4,7 @@ A Canopy receiver checks a file by the SHA-256 in an attribute of ours; others h
 are known by their names, whatever the namespace: each version, 3GPP and DVB have one of their own.
 """
 
+import codecs
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ INSTANCES: Final = 2**20
 """FDT Instance IDs (RFC 6726, 3.4.1)."""
 NTP_EPOCH_S: Final = 2**32
 """After which NTP's seconds begin again with 0."""
+UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""What an XML document begins with that is in UTF-16; without, it is taken for one in UTF-8 (XML 1.0, 4.3.3)."""
 MOST_EXPIRES: Final = NTP_EPOCH_S - 1
 """NTP seconds: as long as the session lasts, by any clock."""
 MBMS: Final = "urn:3GPP:metadata:2008:MBMS:FLUTE:FDT_ext"
@@ -121,12 +124,15 @@ def parse_fdt(data: bytes) -> FdtInstance:
     """What an FDT instance says; files that it describes in no way that can be used are left out. PacketError: it is
     none."""
     try:
-        if len(data) > MOST_BYTES or b"<!" in data:  # no document types: entities could grow without end
+        if len(data) > MOST_BYTES:
             raise ValueError
-        root = ET.fromstring(data)
+        text = data.decode("utf-16" if data.startswith(UTF_16) else "utf-8")
+        if "<!" in text or "\0" in text:  # no document types, in letters of two bytes either: entities could grow
+            raise ValueError
+        root = ET.fromstring(text)
         if _local(root.tag) != "FDT-Instance":
             raise ValueError
-        expires = int(root.attrib["Expires"])
+        expires = int(root.attrib["Expires"]) % NTP_EPOCH_S
     except (ET.ParseError, LookupError, ValueError):
         raise PacketError("fdt") from None
     said = {_local(name) for name, value in root.attrib.items() if value in ("true", "1")}

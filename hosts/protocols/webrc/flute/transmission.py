@@ -89,7 +89,9 @@ class Transmission:
 
     @property
     def blocks(self) -> int:
-        """Source blocks."""
+        """Source blocks; of no bytes none, whatever RaptorQ's number of them says."""
+        if not self.length:
+            return 0
         return self.z if self.scheme == RAPTORQ else -(-self.symbols // self.most_source)
 
     @property

@@ -61,6 +61,10 @@ def test_hostile_tables_are_refused() -> None:
     for bad in (b"", b"<a/>", b"<!DOCTYPE x>" + document, document[:-9], b" " * MOST_BYTES + document):
         with pytest.raises(PacketError):
             parse_fdt(bad)
+    growing = b'<!DOCTYPE x [<!ENTITY a "aaaa">]>' + document.split(b"?>")[1].replace(b'"a', b'"&a;')
+    for letters in ("utf-8", "utf-16", "utf-16-le", "utf-16-be"):
+        with pytest.raises(PacketError):
+            parse_fdt(f'<?xml version="1.0" encoding="{letters[:6]}"?>{growing.decode()}'.encode(letters))
     for name, value in (("TOI", b'"0"'), ("TOI", b'"x"'), ("Transfer-Length", b'"-1"'), ("Content-Length", b'"1e3"')):
         changed = document.replace(f'{name}="1"'.encode(), name.encode() + b"=" + value, 1)
         changed = changed.replace(f'{name}="5000"'.encode(), name.encode() + b"=" + value, 1)
@@ -72,6 +76,16 @@ def test_hostile_tables_are_refused() -> None:
     assert parse_fdt(expires).files == []
     for location in ("http://[", "a/%ff", ""):
         assert FileEntry(1, location, 1, None).name == ""
+
+
+def test_a_table_may_be_in_utf_16() -> None:
+    text = encode_fdt(TABLE).decode().replace("utf-8", "utf-16")
+    assert parse_fdt(text.encode("utf-16")) == TABLE
+
+
+def test_an_end_of_any_length_is_one_of_32_bits() -> None:
+    said = encode_fdt(FdtInstance([], expires=5)).replace(b'"5"', b'"%d"' % (10**400 * 2**32 + 7))
+    assert parse_fdt(said).expires == 7
 
 
 def test_an_instance_s_end_may_lie_in_the_next_epoch_of_ntp() -> None:

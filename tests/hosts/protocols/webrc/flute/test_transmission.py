@@ -77,4 +77,10 @@ def test_there_is_none_like_that(what: dict[str, int]) -> None:
 def test_any_extension_is_read_or_refused(scheme: int, rest: bytes) -> None:
     with contextlib.suppress(PacketError):
         found = Transmission.parse(scheme, b"\x40\x04" + rest)
+        assert (found.blocks == 0) == (found.length == 0)
         assert found.blocks == 0 or found.block(found.blocks - 1)[1] == found.length
+
+
+def test_of_no_bytes_there_are_no_blocks() -> None:
+    found = Transmission.parse(RAPTORQ, Transmission(RAPTORQ, 0, 8, z=3).encode())
+    assert (found.z, found.blocks, found.largest_block) == (3, 0, 0)
