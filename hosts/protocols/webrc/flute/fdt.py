@@ -69,6 +69,13 @@ class FileEntry:
         except ValueError:
             return ""
 
+    @property
+    def key(self) -> str:
+        """What an object of the same key has the same symbols of; empty: nobody can know."""
+        if not (self.sha256 or self.md5):
+            return ""
+        return repr((self.location, self.transfer_length, self.content_encoding, self.sha256, self.md5))
+
 
 def location_of(name: str) -> str:
     """A file's name as a URI reference."""

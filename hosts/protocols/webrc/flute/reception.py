@@ -13,12 +13,14 @@ from typing import Final, NamedTuple
 from hosts.protocols.webrc.flute.content import CENC, DamagedError, decoded, matching
 from hosts.protocols.webrc.flute.decoding import ObjectDecoder, SymbolRun
 from hosts.protocols.webrc.flute.fdt import INSTANCES, MOST_BYTES, FdtInstance, FileEntry, lifetime, parse_fdt
+from hosts.protocols.webrc.flute.instances import Instances
 from hosts.protocols.webrc.flute.received import EVERY_NAME, Choice, Received
 from hosts.protocols.webrc.flute.transmission import NO_CODE, Transmission
 from hosts.protocols.webrc.packets import FDT_TOI, Alc
 from hosts.storage import MemoryRoom, MemoryShelf, Room, Shelf
 from hosts.wire.header import PacketError
 from hosts.wire.manifest import FileError, Manifest
+from hosts.wire.reason import Reason
 
 MOST_INSTANCES: Final = 4
 """FDT instances that come at a time (ours)."""
@@ -59,9 +61,11 @@ class Reception:
         self._held = 0
         self._ntp_at_zero = ntp_at_zero
         self._tables: OrderedDict[int, tuple[ObjectDecoder, str]] = OrderedDict()  # instances that are not whole yet
-        self._read: dict[int, float] = {}  # until when the instances hold that were whole
+        self._instances = Instances()
         self._files: dict[int, _Described] = {}
         self._objects: dict[int, ObjectDecoder] = {}
+        self._refused: set[int] = set()
+        """Files that no folder takes, described once so far."""
         self._early: dict[int, list[Alc]] = {}
         self._early_bytes = 0
         self._done: dict[int, FileEntry] = {}
@@ -72,7 +76,8 @@ class Reception:
         """No file will follow that is not described."""
         self.counters: Counter[str] = Counter()
         """`early_packets` of objects before their description; `expired`; `damaged_files`, which are not what the FDT
-        says; `contradicted_files`, which one FDT instance describes in another way than one before it."""
+        says; `contradicted_files`, which one FDT instance describes in another way than one before it; `refused_files`,
+        which no folder takes."""
 
     @property
     def has_all(self) -> bool:
@@ -107,7 +112,7 @@ class Reception:
             return []
         if packet.toi in self._done:
             return []
-        if described is not None and not self._is_wanted(described.file):
+        if described is not None and (packet.toi in self._refused or not self._is_wanted(described.file)):
             return []
         decoder = self._decoder(packet, described)
         if decoder is None:
@@ -183,10 +188,10 @@ class Reception:
     def _settle(self, decoder: ObjectDecoder, file: FileEntry) -> None:
         """Give an object that is described its room. Raises FileError."""
         room = self._rooms.get(file.toi) or MemoryRoom()
-        if not _key(file):
+        if not file.key:
             room.clear()
         before = decoder.held
-        decoder.settle(room, repr((_key(file), decoder.transmission)))
+        decoder.settle(room, repr((file.key, decoder.transmission)))
         self._held += decoder.held - before
         self.counters.update(resumed_symbols=decoder.resumed)
 
@@ -254,7 +259,7 @@ class Reception:
         instance = packet.fdt_instance
         if instance is None:
             raise PacketError("fdt")
-        if now <= self._read.get(instance, -1.0):  # beyond that the number may be another's (RFC 6726, 3.4.1)
+        if self._instances.is_read(instance, now):
             return []
         if instance not in self._tables:
             if not packet.fti:
@@ -283,17 +288,14 @@ class Reception:
 
     def _described(self, number: int, table: FdtInstance, packet: Alc, now: float) -> list[Received]:
         until = now + self._lifetime(table.expires, packet, now)
-        self._read[number] = until
-        if len(self._read) > 1024 * MOST_INSTANCES:
-            del self._read[next(iter(self._read))]
+        self._instances.read(number, until)
         if until < now:
             self.counters["expired"] += 1
             return []
         self.is_complete = self.is_complete or table.is_complete
         self._forget(now)
         if table.is_full and (self._full is None or 0 < (number - self._full) % INSTANCES < INSTANCES // 2):
-            self._full = number
-            self._withdraw(table.files)
+            self._withdraw(number, table.files, now)
         found: list[Received] = []
         for file in table.files[:MOST_FILES]:
             before = self._files.get(file.toi)
@@ -307,8 +309,20 @@ class Reception:
             self._turn_to_newest()
         for file in table.files[:MOST_FILES]:
             if file.toi in self._files and self._files[file.toi].file == file:
-                found += self._begin(file, now)
+                found += self._begin_unless_refused(number, file, now)
         return found
+
+    def _begin_unless_refused(self, number: int, file: FileEntry, now: float) -> list[Received]:
+        """FileError, which ends a receiver: a name that no folder takes was said twice."""
+        try:
+            return self._begin(file, now)
+        except FileError as error:
+            if error.reason != Reason.REFUSED_FILE or self._instances.believes(number, str(error), now):
+                raise
+        self.counters["refused_files"] += file.toi not in self._refused
+        self._drop(file.toi)
+        self._refused.add(file.toi)
+        return []
 
     def _turn_to_newest(self) -> None:
         """Others' symbols are of no use any more."""
@@ -318,10 +332,14 @@ class Reception:
             for toi in [toi for toi in self._objects if toi in self._files and toi != newest]:
                 self._drop(toi)
 
-    def _withdraw(self, files: Sequence[FileEntry]) -> None:
-        """Nothing comes any more of files that are not among these. What has come of them is removed."""
-        left = {file.toi for file in files}
-        for toi in [toi for toi in self._files if toi not in left]:
+    def _withdraw(self, number: int, files: Sequence[FileEntry], now: float) -> None:
+        """Nothing comes any more of files that are not among these, once that has been said twice. What has come of
+        them is removed."""
+        gone = self._files.keys() - {file.toi for file in files}
+        if gone and not self._instances.believes(number, frozenset(gone), now):
+            return
+        self._full = number
+        for toi in gone:
             room = self._rooms.get(toi)
             self._discard(toi)
             if room is not None:
@@ -329,6 +347,7 @@ class Reception:
 
     def _discard(self, toi: int) -> None:
         del self._files[toi]
+        self._refused.discard(toi)
         self._drop(toi)
         self._done.pop(toi, None)
 
@@ -349,7 +368,7 @@ class Reception:
             return []
         if file.toi not in self._rooms:
             self._checked(file, 0, "0" * 64)  # before anything bears its name
-            room = self._shelf.room(file.name, file.sha256, _key(file), file.cache)
+            room = self._shelf.room(file.name, file.sha256, file.key, file.cache)
             if room is None:
                 self._done[file.toi] = file
                 self.there += 1
@@ -375,10 +394,3 @@ class Reception:
 def _cost(packets: Sequence[Alc]) -> int:
     """Bytes of memory of packets that are kept."""
     return sum(len(packet.symbol) + EARLY_COST for packet in packets)
-
-
-def _key(file: FileEntry) -> str:
-    """What an object of the same key has the same symbols of; empty: nobody can know."""
-    if not (file.sha256 or file.md5):
-        return ""
-    return repr((file.location, file.transfer_length, file.content_encoding, file.sha256, file.md5))

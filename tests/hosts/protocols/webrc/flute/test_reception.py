@@ -109,6 +109,10 @@ def test_what_the_sender_takes_out_is_not_waited_for_and_leaves_nothing() -> Non
     sender.end()
     second = [table(sender) for _ in range(12)]
     assert take(reception, second + [symbol(sender) for _ in range(20)]) == {"b": b"2" * 500}
+    assert not reception.has_all, "one table may be a stranger's"
+    take(reception, second, 0.2)
+    assert not reception.has_all, "or its repeat"
+    take(reception, second, 0.3)
     assert reception.has_all
     assert not reception._objects
     again = Reception()  # instances that overtake each other: the later one counts
@@ -181,10 +185,29 @@ def test_what_is_not_as_the_table_says_is_given_up_and_received_again() -> None:
     assert reception.counters["contradicted_files"] == 1
 
 
-def test_a_name_that_no_folder_takes_is_refused() -> None:
-    sender = carousel({"..": b"1" * 10})
+def test_a_name_that_no_folder_takes_is_refused_when_it_is_said_again() -> None:
+    sender = carousel({"..": b"1" * 10, "a": b"2" * 10})
+    sender.end()
+    reception = Reception()
+    packets = [table(sender) for _ in range(8)] + [symbol(sender) for _ in range(8)]
+    assert take(reception, packets) == {"a": b"2" * 10}
+    assert not reception.has_all
+    assert not reception._objects
+    assert reception.counters["refused_files"] == 1
     with pytest.raises(FileError):
-        take(Reception(), [table(sender) for _ in range(8)] + [symbol(sender)])
+        take(reception, packets, 0.25)
+
+
+def test_one_table_of_a_stranger_takes_nothing_away() -> None:
+    sender, stranger = carousel({"a": b"1" * 500}), carousel({"b": b"2"})
+    stranger.remove([1])
+    stranger.add(content_of("..", b"3"))
+    reception = Reception()
+    first = [table(sender) for _ in range(8)]
+    take(reception, [*first, symbol(sender)])
+    take(reception, [table(stranger)._replace(fdt_instance=9) for _ in range(8)])
+    assert reception.counters["refused_files"] == 1
+    assert take(reception, first + [symbol(sender) for _ in range(20)], 9.0) == {"a": b"1" * 500}
 
 
 def test_memory_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

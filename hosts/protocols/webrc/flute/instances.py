@@ -1,0 +1,41 @@
+"""FDT instances that were whole: which need not be read again, and what is believed of what they say."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Final
+
+from hosts.parts.doubt import GRACE_S
+
+MOST: Final = 4096
+"""That are remembered (ours)."""
+MOST_DOUBTED: Final = 16
+"""Things that were said once (ours)."""
+
+
+class Instances:
+    """Of one session. Times are the receiver's clock, seconds."""
+
+    def __init__(self) -> None:
+        self._until: OrderedDict[int, float] = OrderedDict()
+        self._doubted: OrderedDict[Hashable, float] = OrderedDict()
+        """When it was said first."""
+
+    def is_read(self, number: int, now: float) -> bool:
+        """Whether it still holds; beyond that the number may be another's (RFC 6726, 3.4.1)."""
+        return now <= self._until.get(number, -1.0)
+
+    def read(self, number: int, until: float) -> None:
+        """It is known now, and holds so long."""
+        self._until[number] = until
+        if len(self._until) > MOST:
+            self._until.popitem(last=False)
+
+    def believes(self, number: int, what: Hashable, now: float) -> bool:
+        """Whether an instance takes something away: anybody may have made it in an open session, so that is believed
+        when it is said again after a while, as a farewell to one receiver is. Else it is read when it comes again."""
+        if now - self._doubted.setdefault(what, now) >= GRACE_S:
+            return True
+        if len(self._doubted) > MOST_DOUBTED:
+            self._doubted.popitem(last=False)
+        self._until.pop(number, None)
+        return False
