@@ -37,7 +37,8 @@ MOST_SIGNERS: Final = 4
 WINDOW: Final = 4096
 """Manifests behind the latest one that are known to have come, or not."""
 FRESH_S: Final = 300
-"""As of sealed packets: the first manifest of a sender that starts is not of another time (engine/crates/seal)."""
+"""As of sealed packets: the first manifest that is heard of a sender's start, and those before it that come later, are
+not of another time (engine/crates/seal)."""
 
 Key = tuple[Address, Address, bytes]
 """Source, destination, hash."""
@@ -46,7 +47,9 @@ Key = tuple[Address, Address, bytes]
 class _Numbers:
     """A signer's blocks that are known."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int) -> None:
+        self.first = first
+        """That was heard."""
         self._known: set[int] = set()
         self._highest = -1
 
@@ -187,12 +190,12 @@ class CheckingReceiver(WrappedReceiver):
     def _numbers_of(self, manifest: Manifest) -> _Numbers | None:
         """What is known of this start of the sender; None: it is of another time."""
         numbers = self._signers.get(manifest.signer)
+        if (numbers is None or manifest.number < numbers.first) and not self._is_fresh(manifest.signed_at):
+            return None
         if numbers is None:
-            if not self._is_fresh(manifest.signed_at):
-                return None
             if len(self._signers) >= MOST_SIGNERS:
                 del self._signers[next(iter(self._signers))]
-            numbers = self._signers[manifest.signer] = _Numbers()
+            numbers = self._signers[manifest.signer] = _Numbers(manifest.number)
         return numbers
 
     def _hand_on(self, ready: Sequence[Datagram], now: float) -> Sequence[Effect]:

@@ -127,6 +127,14 @@ def test_a_recording_of_another_time_is_none() -> None:
     receiver.wall += 9999
     assert receiver.get(b"two") == [b"one"]
     assert receiver.get(receiver.sign(b"two")) == [b"one", b"two"], "who is known may have any clock"
+    late = Receiver()
+    before, first = late.sign(b"before"), late.sign(b"first")
+    late.get(first)
+    late.wall += 301
+    late.get(b"before")
+    assert late.get(before) == [], "a recording of before the first that was heard"
+    late.wall -= 1
+    assert late.get(before) == [b"before"]
 
 
 def test_runs_stay_together() -> None:

@@ -25,7 +25,7 @@ const SHORT_TAG: usize = 8;
 /// What such feedback is longer by.
 pub const FEEDBACK_GROWTH: usize = 1 + WHO + SHORT_TAG;
 /// Kerberos' bound on how wrong clocks may be, seconds (RFC 4120, 1.6): a sender that is heard for the first time must
-/// have sealed its packet so lately.
+/// have sealed its packet so lately, and so those before it that come later.
 pub const FRESH_S: u32 = 300;
 /// Senders that are remembered, 1.2 KB each; only members can make them more (ours).
 pub const MOST_SENDERS: usize = 16_384;
@@ -41,7 +41,7 @@ pub enum Refused {
     Forged,
     /// It came before, or comes too late to know.
     Replayed,
-    /// A member's, as the first that is heard of it, from another time.
+    /// A member's, as the first that is heard of it or from before that, from another time.
     Stale,
     /// This endpoint's own.
     Own,
@@ -52,6 +52,8 @@ pub enum Refused {
 struct Sender {
     key: LessSafeKey,
     window: Window,
+    /// Of the packet that was heard first; those before it may be as old as any.
+    first: u32,
 }
 
 /// Seals what one endpoint sends, and opens what comes to it.
@@ -327,11 +329,15 @@ impl Seal {
     ) -> Result<(), Refused> {
         let &Who { epoch: number, sender, counter, sealed_s } = who;
         let epoch = &self.epochs.iter().find(|(known, _)| *known == number).ok_or(Refused::Epoch)?.1;
+        let is_fresh = time_s.wrapping_sub(sealed_s).min(sealed_s.wrapping_sub(time_s)) <= FRESH_S;
         if let Some(sender) = self.senders.get_mut(&(number, sender)) {
             if !sender.window.is_new(counter) {
                 return Err(Refused::Replayed);
             }
             check(&sender.key, counter)?;
+            if counter < sender.first && !is_fresh {
+                return Err(Refused::Stale);
+            }
             sender.window.take(counter);
             return Ok(());
         }
@@ -340,7 +346,7 @@ impl Seal {
         }
         let key = key::of_sender(epoch, sender);
         check(&key, counter)?;
-        if time_s.wrapping_sub(sealed_s).min(sealed_s.wrapping_sub(time_s)) > FRESH_S {
+        if !is_fresh {
             return Err(Refused::Stale);
         }
         if self.senders.len() >= self.most {
@@ -348,7 +354,7 @@ impl Seal {
         }
         let mut window = Window::default();
         window.take(counter);
-        self.senders.insert((number, sender), Box::new(Sender { key, window }));
+        self.senders.insert((number, sender), Box::new(Sender { key, window, first: counter }));
         Ok(())
     }
 }

@@ -171,6 +171,14 @@ fn a_recording_is_of_another_time() {
     let packets = [sealed(&mut one, b""), sealed(&mut one, b"")];
     assert!(opened(&mut two, &packets[0], at(1), at(2), NOW).is_ok());
     assert!(opened(&mut two, &packets[1], at(1), at(2), NOW + 10 * FRESH_S).is_ok(), "who is known may be late");
+    let mut three = of(3);
+    let later = NOW + FRESH_S + 1;
+    let before = [sealed(&mut one, b"old"), sealed(&mut one, b"new")];
+    let mut first = [0; GROWTH];
+    assert!(one.seal(b"", at(1), at(2), later, &mut first));
+    assert!(opened(&mut three, &first, at(1), at(2), later).is_ok());
+    assert_eq!(opened(&mut three, &before[0], at(1), at(2), later), Err(Refused::Stale), "a recording from before");
+    assert!(opened(&mut three, &before[1], at(1), at(2), later - 1).is_ok(), "what was overtaken");
 }
 
 #[test]
