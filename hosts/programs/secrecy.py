@@ -106,6 +106,8 @@ def sender_place(group: str | None, port: int | None, secrecy: Secrecy, display:
                 else "not what the members of these keys check by"
             )
         )
+    if signed and seed is None:
+        raise KeysError("--signed: give --sign-file, which belongs to the keys (canopy keys new --signed)")
     keys = None if link is None else _keys(link.keys, display)
     is_new = keys is None and (asked or seed is not None)
     if is_new:

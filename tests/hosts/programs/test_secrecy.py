@@ -95,3 +95,6 @@ def test_a_key_file_s_sender_signs_with_the_file_that_belongs_to_it(tmp_path: Pa
     for sign_file, message in ((None, "takes only what is signed"), (other, "not what the members")):
         with pytest.raises(KeysError, match=message):
             sender_place("239.1.1.1", 5000, Secrecy(False, False, keys, sign_file), LOUD)
+    write_keys(keys, new_keys(), replace=True)
+    with pytest.raises(KeysError, match="--signed: give --sign-file"):
+        sender_place("239.1.1.1", 5000, Secrecy(True, True, keys), LOUD)
