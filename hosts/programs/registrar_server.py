@@ -32,8 +32,10 @@ SILENCE_S: Final = 60.0
 """After which a member that says nothing is gone: they ask four times as often (ours)."""
 PAUSE_S: Final = 0.2
 """Between answers on one connection (ours)."""
+CLOSE_S: Final = 1.0
+"""In which a connection that ends has taken what was still said (ours)."""
 MOST_STRANGERS: Final = 256
-"""Connections that have not said who they are (ours)."""
+"""Connections that have not said who they are, those without a handshake yet among them (ours)."""
 MOST_CONNECTIONS: Final = 8
 """Of one member: a process each (ours)."""
 MOST_UNSENT_BYTES: Final = 1 << 16
@@ -76,10 +78,7 @@ class RegistrarServer:
             self._connected,
             self._place.host,
             self._place.port,
-            ssl=self._context,
             limit=MOST_BYTES,
-            ssl_handshake_timeout=HELLO_S,
-            ssl_shutdown_timeout=1.0,
         )
         epoch = self._core.schedule.newest.serial
         count = sum(not one.expelled for one in self._core.members.members.values())
@@ -149,16 +148,18 @@ class RegistrarServer:
             writer.transport.abort()
             return
         self._strangers += 1
+        is_stranger = True
         challenge = Challenge(secrets.token_bytes(CHALLENGE_BYTES))
         try:
-            try:
+            async with asyncio.timeout(HELLO_S):
+                await writer.start_tls(self._context)  # nothing before it may wait: what comes would be lost
                 writer.write(encode_challenge(challenge))
-                hello = decode_hello(await asyncio.wait_for(reader.readline(), HELLO_S))
-            finally:
-                self._strangers -= 1
+                hello = decode_hello(await reader.readline())
             if not self._admit(hello, challenge, writer):
                 await asyncio.wait_for(writer.drain(), HELLO_S)
                 return
+            self._strangers -= 1
+            is_stranger = False
             while is_again(await asyncio.wait_for(reader.readline(), SILENCE_S)):
                 await asyncio.sleep(PAUSE_S)
                 if writer not in self._members:
@@ -170,7 +171,9 @@ class RegistrarServer:
             self._members.pop(writer, None)
             writer.close()
             with contextlib.suppress(OSError, TimeoutError):
-                await asyncio.wait_for(writer.wait_closed(), HELLO_S)
+                await asyncio.wait_for(writer.wait_closed(), CLOSE_S)
+            writer.transport.abort()
+            self._strangers -= is_stranger
 
     def _admit(self, hello: Hello, challenge: Challenge, writer: asyncio.StreamWriter) -> bool:
         refusal = self._core.admit(hello, challenge)

@@ -16,6 +16,7 @@ import pytest
 
 from hosts.endpoint import Address
 from hosts.programs.keyfile import public
+from hosts.programs.registrar_server import MOST_STRANGERS
 from hosts.programs.registration import Registration
 from hosts.programs.registry import Place, Registry
 from hosts.security.keys import KeysError
@@ -157,6 +158,19 @@ def test_whom_a_member_believes_and_whom_a_registrar(office: Office) -> None:
         context.wrap_socket(socket.create_connection(("127.0.0.1", office.port), 10.0)),
     ):
         pass
+    with member(alice) as one:
+        assert one.ring.epochs
+
+
+def test_strangers_who_begin_no_handshake_are_bounded(office: Office) -> None:
+    alice = office.ticket("alice")
+    office.begin()
+    with contextlib.ExitStack() as silent:
+        for _ in range(MOST_STRANGERS):
+            silent.enter_context(socket.create_connection(("127.0.0.1", office.port), 10.0))
+        one_more = silent.enter_context(socket.create_connection(("127.0.0.1", office.port), 2.0))
+        with contextlib.suppress(ConnectionError):
+            assert one_more.recv(1) == b"", "it is hung up on at once"
     with member(alice) as one:
         assert one.ring.epochs
 
