@@ -34,9 +34,11 @@ clippy() {
 rust_tests() {
     (cd engine && cargo test --profile tests --tests --locked --quiet)
 }
-# One more than a processor each, for many of them wait for programs and sockets.
+# One more than a processor each, for many of them wait for programs and sockets. What the fuzzing lane runs for a minute
+# is not begun here as well.
 unit_tests() {
-    "$bin/pytest" -n "$(($(nproc) + 1))" --dist worksteal -m "not root and not emulation and not alone"
+    "$bin/pytest" -n "$(($(nproc) + 1))" --dist worksteal -m "not root and not emulation and not alone" \
+        --ignore tests/engine/switch/p4runtime/whole/test_fuzz.py
 }
 # Each worker is in namespaces of its own: emulations see, and at their end remove, only what is theirs. They read no
 # other files than those whose text has the mark (tests/conftest.py).

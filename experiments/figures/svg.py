@@ -44,15 +44,18 @@ _CLIP: Final = re.compile(r"clip-path: url\(#(\w+)\); ")
 
 def new_canvas(width: float, height: float) -> Canvas:
     """An empty one, in inches."""
-    canvas = Canvas(figsize=(width, height), layout="constrained")
+    canvas = Canvas(figsize=(width, height), dpi=_DOTS_PER_INCH, layout="constrained")
     FigureCanvasSVG(canvas)
     return canvas
 
 
 def to_svg(canvas: Canvas) -> str:
     """Its text. Clips and markers are in the order of matplotlib's ids, which `svg.hashsalt` gives."""
+    if (engine := canvas.get_layout_engine()) is not None:
+        engine.execute(canvas)
+        canvas.set_layout_engine(None)  # or matplotlib would draw all of it twice, the first time for the layout alone
     output = io.StringIO()
-    canvas.savefig(output, format="svg", dpi=_DOTS_PER_INCH, metadata={"Date": None, "Creator": None})
+    canvas.savefig(output, format="svg", metadata={"Date": None, "Creator": None})
     text = output.getvalue()
     return in_tenths(compact(text[text.index("<svg") :]))
 

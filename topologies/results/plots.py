@@ -276,6 +276,10 @@ def _finish(figure: Figure, axes: Axes, events: Rows, bottom: float = 0.0, top: 
 
 
 def _svg(figure: Figure) -> str:
+    """Its SVG element, without a date. Afterwards the figure keeps its places whatever is changed in it."""
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)  # or matplotlib would draw all of it twice, the first time for the layout alone
     output = io.StringIO()
     figure.savefig(output, format="svg", metadata={"Date": None, "Creator": None})
     text = output.getvalue()

@@ -2,7 +2,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from experiments.harness.origin import Made
+from experiments.survey import pictures
 from experiments.survey.distribution import Change, Tcp
 from experiments.survey.outcome import Outcome, judge
 from experiments.survey.page import FILE_NAME, WORST, command, faults, worst, write_page
@@ -48,7 +51,10 @@ def written(folder: Path, plan: Plan, outcomes: list[Outcome], failures: Sequenc
     return (folder / FILE_NAME).read_text()
 
 
-def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
+def test_the_page_needs_nothing_but_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its three pictures; two of them take a second each, and are drawn in test_pictures.py."""
+    for name in ("distributions", "scatter"):
+        monkeypatch.setattr(pictures, name, lambda table, protocols: "<svg/>")
     outcomes = [outcome(0, 5e4), outcome(1, 1e6), Outcome(small(number=2), "tfmcc", "failed", "<why>")]
     page = written(tmp_path, Plan(["tfmcc", "rla"], 3, 1), outcomes, ["cell 2, tfmcc: <why>"])
     assert "one for development" in page

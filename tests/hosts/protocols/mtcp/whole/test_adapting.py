@@ -117,12 +117,12 @@ def test_marks_are_congestion_once_for_all() -> None:
     assert marks[1] < 1.5 * marks[0]
 
 
-def _window(loss: float, seconds: float = 8, **parameters: float) -> tuple[float, set[str]]:
+def _window(loss: float, seconds: float = 8, rate_bps: float = 50e6, **parameters: float) -> tuple[float, set[str]]:
     """Packets in flight of a session alone to eight receivers that lose other packets each, and what was congestion."""
     world = World(
         8,
         size=None,
-        rate_bps=50e6,
+        rate_bps=rate_bps,
         delays_s=(0.017,),
         limit_packets=200,
         losses=dict.fromkeys(range(8), loss),
@@ -134,8 +134,8 @@ def _window(loss: float, seconds: float = 8, **parameters: float) -> tuple[float
 
 
 def test_one_percent_of_loss_without_a_queue_is_no_congestion() -> None:
-    """Where that is asked for. A TCP would have some 12 packets in flight."""
-    window, signals = _window(0.01, seconds=5, lossy_share=100.0)
+    """Where that is asked for, on a link that holds 105 packets. A TCP would have some 12 packets in flight."""
+    window, signals = _window(0.01, seconds=5, rate_bps=30e6, lossy_share=100.0)
     assert window > 80
     assert "timeout" not in signals
 

@@ -1,9 +1,12 @@
 """What strangers and members may send to RLA's sender without harm: nothing stalls, raises, or grows without bound."""
 
+import pytest
+
 from hosts.endpoint import Address, Datagram, Effect, PeerRefused, Send
+from hosts.protocols.rla import sender as module
 from hosts.protocols.rla.branch import MOST_REPEATED
 from hosts.protocols.rla.packets import Ack, JoinAck, encode_ack, encode_fin, encode_join, parse
-from hosts.protocols.rla.sender import MOST_RECEIVERS, RlaSender
+from hosts.protocols.rla.sender import RlaSender
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.rla.test_sender import PAYLOAD, RECEIVER, SENDER, SESSION, acknowledge, sender
 
@@ -48,12 +51,15 @@ def test_an_acknowledgment_that_forgets_what_was_said_before_is_harmless() -> No
     assert core.flow.base == 4
 
 
-def test_receivers_that_come_and_go_are_refused_at_last() -> None:
-    """Their numbers have 16 bits, and who has ended is remembered."""
+def test_receivers_that_come_and_go_are_refused_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their numbers have 16 bits, here 12, and who has ended is remembered."""
+    assert module.MOST_RECEIVERS == 1 << 16
+    most = 1 << 12
+    monkeypatch.setattr(module, "MOST_RECEIVERS", most)
     core = sender(max_receivers=8)
     refused = None
     join, fin = encode_join(SESSION, False, 1 << 20), encode_fin(SESSION, False, False, Reason.NONE)
-    for index in range(MOST_RECEIVERS + 10):
+    for index in range(most + 10):
         source = Address(f"10.{index >> 16}.{index >> 8 & 255}.{index & 255}", 7000)
         effects = get(core, join, source)
         answer = next(parse(effect.data) for effect in effects if isinstance(effect, Send))
@@ -64,8 +70,8 @@ def test_receivers_that_come_and_go_are_refused_at_last() -> None:
             assert isinstance(effects[-1], PeerRefused)
             continue
         get(core, fin, source)
-    assert refused == MOST_RECEIVERS - 1  # one has been there from the beginning
-    assert len(core.ended) < MOST_RECEIVERS
+    assert refused == most - 1  # one has been there from the beginning
+    assert len(core.ended) < most
 
 
 def test_asking_in_a_hurry_again_and_again_is_remembered_for_the_latest_only() -> None:
