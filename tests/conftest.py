@@ -22,6 +22,7 @@ settings.load_profile("canopy")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compiled programs are those that are kept packed, also after a checkout that no `make setup` followed."""
+    gc.disable()  # all that is made until the tests begin stays
     if not hasattr(config, "workerinput"):
         subprocess.run(["make", "--silent", "programs"], cwd=Path(__file__).parents[1], check=True)
 
@@ -49,6 +50,7 @@ def pytest_collection_finish() -> None:
     """The tests themselves are many thousand objects, and stay: garbage is not looked for among them."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 20, 20)  # nor among the many small things of virtual networks every moment
 
 

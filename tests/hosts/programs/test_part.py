@@ -6,6 +6,7 @@ import errno
 import fcntl
 import functools
 import hashlib
+import multiprocessing
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -138,12 +139,23 @@ CALLS = ("open", "write", "pwrite", "ftruncate", "fchmod", "fsync", "link", "unl
 """Of the system's, at each of which a receiver may be killed."""
 
 
-def killed(folder: int, moment: int, *, resume: bool, existing: Existing) -> bool:
+FORKS = multiprocessing.get_context("forkserver")
+"""A process that runs all tests is large, and takes ten times as long to fork."""
+FORKS.set_forkserver_preload([__name__])
+
+
+def killed(folder: Path, moment: int, *, resume: bool, existing: Existing) -> bool:
     """A reception in a process that is killed (as by kill -9) before that call; whether it was."""
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-    left = moment
+    process = FORKS.Process(target=receive, args=(folder, moment, resume, existing))
+    process.start()
+    process.join()
+    return process.exitcode == 9
+
+
+def receive(path: Path, moment: int, resume: bool, existing: Existing) -> None:
+    """All of it, or what there is of it before the moment, and no more."""
+    vars(module)["BLOCK_BYTES"] = BLOCK
+    folder, left = os.open(path, os.O_RDONLY | os.O_DIRECTORY), moment
 
     def before(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         nonlocal left
@@ -169,10 +181,10 @@ def test_whenever_it_is_killed_the_name_has_the_right_bytes_or_is_not_there(
     folder: int, tmp_path: Path, existing: Existing, resume: bool
 ) -> None:
     moments = 0
-    while killed(folder, moments, resume=resume, existing=existing):
+    while killed(tmp_path, moments, resume=resume, existing=existing):
         final = tmp_path / "file"
         assert not final.exists() or final.read_bytes() == DATA
-        killed(folder, 4, resume=resume, existing=existing)  # the next one has just begun
+        killed(tmp_path, 4, resume=resume, existing=existing)  # the next one has just begun
         assert not final.exists() or final.read_bytes() == DATA
         if not final.exists():
             finish(begun(folder), tmp_path)

@@ -61,7 +61,7 @@ def test_feedback_stays_flat(tmp_path: Path) -> None:
 @pytest.mark.parametrize("loss", ["", ", loss: 1 %"])
 def test_rates_windows_and_repairs_are_those_without(tmp_path: Path, loss: str) -> None:
     runs = {
-        assist: simulate(tmp_path / assist, scenario(10, assist, size="4 MB", loss=loss))
+        assist: simulate(tmp_path / assist, scenario(10, assist, size="2500 kB", loss=loss))
         for assist in ("none", "switch")
     }
     plain, merging = (run.sender() for run in runs.values())
@@ -135,7 +135,7 @@ OUTAGE_S = 0.1
 )
 def test_a_switch_falls_back_within_a_second(tmp_path: Path, fault: str, hosts: Sequence[int], since: float) -> None:
     faults = f"faults:\n  - {{{fault}}}\nsimulation: {{trace: 20 ms}}\n"
-    run = simulate(tmp_path, scenario(20, "switch", size="3 MB", faults=faults))
+    run = simulate(tmp_path, scenario(20, "switch", size="3 MB", faults=faults), until=since + 1.6)
     names = [f"r{index}" for index in hosts]
     merged = unheard(run, names, since - 0.6, since - 0.2)
     assert merged < 0.2, "progress is heard of all the time"

@@ -83,7 +83,7 @@ def test_a_few_joins_are_heard_and_all_are_counted(
         return join(self, packet, source, at, now)
 
     monkeypatch.setattr(ArborSender, "_join", count)
-    text = scenario("switch", content="realtime: true", helpless=helpless).replace("duration: 60 s", "duration: 20 s")
+    text = scenario("switch", content="realtime: true", helpless=helpless).replace("duration: 60 s", "duration: 14 s")
     run = simulate(tmp_path, text)
     counted = range(RECEIVERS, RECEIVERS + 3)  # whose answer was late was counted again
     assert sum(stood_for) in counted

@@ -14,8 +14,8 @@ from tests.topologies.simulation.runs import Run, scenario_text, simulate
 
 FAN_OUT = 14
 PORTS = 16
-JOINED_AT = 6.0
-CONGESTED_AT = 8.0
+JOINED_AT = 4.0
+CONGESTED_AT = 5.0
 FIRST_ROUND_S = 2.0
 """T with the initial RTT of 0.5 s."""
 
@@ -99,10 +99,10 @@ def test_few_reports_a_round_round_trip_times_at_once_and_a_prompt_reaction(
     tmp_path: Path, arrivals: Counter[int]
 ) -> None:
     receivers = 33
-    plain = simulate(tmp_path / "none", scenario(receivers, "none", 12.0))
+    plain = simulate(tmp_path / "none", scenario(receivers, "none", 8.0))
     without = Counter(arrivals)
     arrivals.clear()
-    helped = simulate(tmp_path / "switch", scenario(receivers, "switch", 12.0))
+    helped = simulate(tmp_path / "switch", scenario(receivers, "switch", 8.0))
     assert max(arrivals.values()) <= PORTS < max(without.values())
     assert sum(arrivals.values()) < sum(without.values()) / 2
     early = range(receivers - 1)
