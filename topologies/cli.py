@@ -12,11 +12,11 @@ import typer
 from engine.command.exits import EXIT_BAD_INPUT
 from engine.command.fail import fail
 from topologies.emulation.requirements import SWITCHES
-from topologies.scenario import Scenario, ScenarioError, load_scenario
-from topologies.scenario.checks import Purpose
 
 if TYPE_CHECKING:
     from topologies.results.page import Page
+    from topologies.scenario import Scenario
+    from topologies.scenario.checks import Purpose
 
 EXIT_NOT_RUN = 126
 """`canopy exec`, as a shell: the program cannot be run."""
@@ -192,6 +192,8 @@ def schema() -> None:
 @scenario_app.command()
 def check(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scenarios.")]) -> None:
     """Say what is wrong with scenarios, with exit status 2 if something is, and what is in doubt."""
+    from topologies.scenario import ScenarioError, load_scenario
+
     bad = False
     for path in files:
         try:
@@ -206,6 +208,8 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scen
 @scenario_app.command()
 def show(scenario: ScenarioFile) -> None:
     """Print a scenario with its ranges and generated networks written out."""
+    from topologies.scenario import ScenarioError, load_scenario
+
     try:
         loaded = load_scenario(scenario)
     except ScenarioError as error:
@@ -214,12 +218,13 @@ def show(scenario: ScenarioFile) -> None:
     typer.echo(loaded.at_length(), nl=False)
 
 
-def _set(scenario: Scenario, settings: list[str] | None, purpose: Purpose) -> tuple[Scenario, str | None]:
+def _set(scenario: "Scenario", settings: list[str] | None, purpose: "Purpose") -> "tuple[Scenario, str | None]":
     """The scenario with the command line's settings, and as text: None where its file says as much on its own."""
     if not settings:
         return scenario, scenario.at_length() if scenario.is_expanded else None
     import yaml
 
+    from topologies.scenario import ScenarioError
     from topologies.scenario.checks import check_ability
     from topologies.scenario.errors import format_field
     from topologies.scenario.settings import SettingError, with_settings
@@ -253,8 +258,8 @@ def _warn(line: str) -> None:
 
 
 def _ready(
-    path: Path, purpose: Purpose, *, check: bool, file: Path | None, settings: list[str] | None, seed: int | None
-) -> tuple[Scenario, str | None]:
+    path: Path, purpose: "Purpose", *, check: bool, file: Path | None, settings: list[str] | None, seed: int | None
+) -> "tuple[Scenario, str | None]":
     """The scenario as it is to be run, and its text where that is not the file's; with `check`, only what it is."""
     loaded, text = _set(_load(path, check_files=file is None, purpose=purpose), settings, purpose)
     if check:
@@ -264,7 +269,9 @@ def _ready(
     return loaded if seed is None else loaded.model_copy(update={"seed": seed}), text
 
 
-def _load(path: Path, *, check_files: bool, purpose: Purpose) -> Scenario:
+def _load(path: Path, *, check_files: bool, purpose: "Purpose") -> "Scenario":
+    from topologies.scenario import ScenarioError, load_scenario
+
     try:
         return load_scenario(path, check_files=check_files, purpose=purpose, warn=_warn)
     except ScenarioError as error:
