@@ -26,6 +26,8 @@ CREDIT_BYTES: Final = 20
 MOST_CREDIT: Final = 25 * SIGNATURE_BYTES
 """So that a session begins without waiting (ours): feedback on what waits comes late, and protocols that double their
 rate with each round of it would stay where packets are too few to share signatures."""
+NUMBERS: Final = 2**32
+"""Of manifests, of one start."""
 ROOT_S: Final = 0.25
 """So often a tree's root is signed again, for receivers that have lost it (ours)."""
 
@@ -81,6 +83,7 @@ class SigningSender(WrappedSender):
         self._root_at: float | None = None
         """When its signature is sent again."""
         self._signer = signer
+        self._ids = ids
         self._id = ids.getrandbits(SENDER_BITS)
         self._wall = wall
         self._own: Address | None = None
@@ -153,6 +156,12 @@ class SigningSender(WrappedSender):
         times = (self.core.wake_at, self._flush_at if self._flush_at < math.inf else None, self._root_at)
         return min((at for at in times if at is not None), default=None)
 
+    def _begin_anew(self) -> None:
+        """As another start of the sender, for this one has no numbers left; what was signed once stays so."""
+        self._id, self._next = self._ids.getrandbits(SENDER_BITS), 0
+        for stream in self._streams.values():
+            stream.before = []
+
     def _flush(self, destinations: Iterable[Address], now: float) -> list[Effect]:
         """Sign what waits, and once more what was signed last; who has neither is forgotten."""
         assert self._own is not None, "an endpoint that signs is told its place first"
@@ -160,6 +169,9 @@ class SigningSender(WrappedSender):
         for destination in destinations:
             stream = self._streams[destination]
             while stream.block or stream.before:
+                if self._next == NUMBERS:
+                    self._begin_anew()
+                    continue
                 block, stream.block = stream.block[:BLOCK], stream.block[BLOCK:]
                 number, self._next = self._next, self._next + 1
                 previous = stream.before_number if stream.before else number

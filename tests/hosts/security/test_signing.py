@@ -90,6 +90,18 @@ def test_a_packet_is_signed_a_little_later_and_once_more_and_then_no_more() -> N
     assert sender.signing.wake_at is None
 
 
+def test_without_numbers_left_it_goes_on_as_another_start() -> None:
+    sender = Sender()
+    sender.signing._next = 2**32 - 1
+    (last,) = sender.send(1.0, Send(b"one", ONE))
+    (first,) = sender.send(1.01, Send(b"two", ONE))
+    assert (last.number, first.number, first.previous) == (2**32 - 1, 0, 0)
+    assert last.signer != first.signer
+    assert (first.block, first.before) == ([packet_hash(b"two")], [])
+    (again,) = sender.send(1.01 + FLUSH_S)
+    assert (again.signer, again.before) == (first.signer, first.block)
+
+
 def test_a_full_block_is_signed_at_once() -> None:
     sender = Sender()
     data = random.Random(1).randbytes(BLOCK * 10 - 3)
