@@ -21,6 +21,10 @@ JITTER_GAIN: Final = 1 / 16
 MAX_DRIFT: Final = 100e-6
 """By how much two hosts' clocks may differ in rate, seconds a second (ours: two crystals of 50 ppm)."""
 
+FAR_S: Final = 1.0
+"""One datagram that was faster than all others by more says nothing, and is not played; of an open session anybody may
+have made it (ours)."""
+
 
 class PlayoutBuffer:
     """Times are seconds on the receiver's clock unless said otherwise."""
@@ -39,6 +43,7 @@ class PlayoutBuffer:
         self._heap: list[tuple[int, DeliverDatagram]] = []
         self._transit: float | None = None  # of the last one
         self._least = 0.0  # transit time, clocks' offset included
+        self._far: float | None = None  # of the last one, if that was too fast to be believed
         self._newest = 0.0  # arrival
         self._first: int | None = None  # sequence number to be played first, and last
         self._last = 0
@@ -47,6 +52,12 @@ class PlayoutBuffer:
         """Take a datagram as it arrives."""
         self.received += 1
         transit = datagram.arrived_at - datagram.sent_at
+        before, self._far = self._far, None
+        is_far = self._transit is not None and self._least - transit > FAR_S
+        if is_far and (before is None or abs(transit - before) > FAR_S):
+            self._far = transit
+            self.late += 1
+            return
         if self._transit is None:
             self._least = transit
             self._newest = datagram.arrived_at

@@ -52,6 +52,19 @@ def test_what_is_missing_or_late_counts_as_lost_and_holds_nobody_up() -> None:
     assert buffer.loss == pytest.approx(0.25)
 
 
+def test_one_datagram_that_came_too_fast_makes_no_other_late() -> None:
+    buffer = PlayoutBuffer(0.1)
+    buffer.add(datagram(0, 0.0, 1.0))
+    buffer.add(datagram(1, 3600.0, 1.02))
+    buffer.add(datagram(1, 0.04, 1.04))
+    assert buffer.take(2.0) == [b"%010d" % 0, b"%010d" % 1]
+    assert buffer.late == 1
+    for seq in (2, 3, 4):  # the way is shorter from now on
+        buffer.add(datagram(seq, 5.0 + seq, 4.0 + seq))
+    assert buffer.take(9.0) == [b"%010d" % 3, b"%010d" % 4]
+    assert buffer.late == 2
+
+
 @given(st.lists(st.tuples(st.integers(0, 50), st.floats(0, 10), st.floats(-10, 10)), max_size=60))
 def test_any_arrivals_are_played_in_order_and_once(arrivals: list[tuple[int, float, float]]) -> None:
     buffer = PlayoutBuffer(0.5)
