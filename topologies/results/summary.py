@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -153,7 +154,12 @@ class Summary:
         return asdict(self)
 
 
-_SUMMARY: Final = TypeAdapter(Summary)
+@cache
+def _adapter() -> TypeAdapter[Summary]:
+    """Is made when a summary is read: no run waits for it."""
+    return TypeAdapter(Summary)
+
+
 MOST_NUMBER: Final = 2**63
 """Nothing that is measured in a run is as great."""
 
@@ -167,7 +173,7 @@ def read_summary(folder: RunFolder) -> dict[str, Any]:
             f"{folder.path}: no summary.json ({error.strerror}): no run folder, or not over yet"
         ) from None
     try:
-        found = _SUMMARY.validate_json(text, strict=True)
+        found = _adapter().validate_json(text, strict=True)
         json.loads(text, parse_float=_check, parse_int=_check, parse_constant=_check)
     except ValidationError as error:
         raise RunFolderError(f"{folder.summary}: not a run's summary: {first_error(error)}") from None
