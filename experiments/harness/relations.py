@@ -4,8 +4,9 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from experiments.harness.row import Case, Judgement, Outcome, Relation
+from experiments.harness.row import Case, Judgement, Outcome, Relation, least_runs
 from experiments.harness.statistics import (
     Estimate,
     difference_interval,
@@ -188,6 +189,8 @@ class Ordered:
 
     rises: bool = False
     """By default values fall from case to case."""
+    least_runs: ClassVar[int] = 2
+    """A single run has no interval."""
 
     def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
         """ValueError when a quantity has fewer than two cases, or a case a single run only."""
@@ -218,6 +221,11 @@ class Only:
     series: str | None = None
     labels: Sequence[str] | None = None
 
+    @property
+    def least_runs(self) -> int:
+        """The relation's."""
+        return least_runs(self.relation)
+
     def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
         """ValueError as the relation's, which is told of nothing else."""
         return self.relation.judge(
@@ -236,6 +244,11 @@ class Every:
     """All of several relations. Measured: what the one says that is closest to breaking, or is broken most."""
 
     relations: Sequence[Relation]
+
+    @property
+    def least_runs(self) -> int:
+        """What the one needs that needs most."""
+        return max(map(least_runs, self.relations), default=1)
 
     def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
         """ValueError as the relations'."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from experiments.harness.row import (
     LEAST_RUNS,
+    QUICK_RUNS,
     Case,
     Curve,
     Experiment,
@@ -15,6 +16,7 @@ from experiments.harness.row import (
     Outcome,
     Row,
     document_digest,
+    least_runs,
 )
 from experiments.harness.runs import (
     ALWAYS_ALONE,
@@ -45,7 +47,9 @@ class Options:
 
     def runs(self, experiment: Experiment, world: World) -> int:
         """Runs of each case in a world."""
-        return self.seeds or (experiment.quick_runs if self.quick else LEAST_RUNS)[world]
+        if self.seeds or not self.quick:
+            return self.seeds or LEAST_RUNS[world]
+        return max(QUICK_RUNS[world], least_runs(experiment.relation))
 
 
 @dataclass(slots=True)

@@ -31,9 +31,7 @@ def document_digest(document: Mapping[str, Any]) -> str:
 LEAST_RUNS: Mapping[World, int] = {"sim": 5, "emu": 3, "lan": 3, "formula": 5}
 """A row is reproduced when its relation holds for the mean of so many runs."""
 QUICK_RUNS: Mapping[World, int] = {"sim": 1, "emu": 1, "lan": 1, "formula": 5}
-"""Of a quick row."""
-QUICK_ORDER: Mapping[World, int] = {**QUICK_RUNS, "sim": 2}
-"""Of a quick row in which the order of cases counts: that needs two (`relations.Ordered`)."""
+"""Of a quick row, unless its relation needs more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +95,11 @@ class Relation(Protocol):
 
     def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
         """ValueError, with the reason, when the outcomes do not suffice for a verdict."""
+
+
+def least_runs(relation: Relation) -> int:
+    """Of each case, without which a relation gives no verdict: one, unless its `least_runs` says more."""
+    return int(getattr(relation, "least_runs", 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +175,6 @@ class Experiment:
     """What a Timeline or a Plane draws of one run. ValueError, with the reason, when the run does not give it."""
     assisted: Assisted | None = None
     """None: switches cannot help here."""
-    quick_runs: Mapping[World, int] = field(default_factory=lambda: QUICK_RUNS)
-    """Of each case of a quick row."""
 
 
 RowWorld: TypeAlias = Literal["sim", "emu", "sim, emu", "lan", "formulas"]

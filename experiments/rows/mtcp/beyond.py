@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from experiments.harness.measures import session_rate, trace
 from experiments.harness.relations import EachBetween, Every, Only, Ordered, RatioBetween
-from experiments.harness.row import QUICK_ORDER, Assisted, Case, Experiment, Figure, Judgement, Outcome, Row
+from experiments.harness.row import Assisted, Case, Experiment, Figure, Judgement, Outcome, Row
 from experiments.harness.runs import Finished
 from experiments.rows.mtcp.base import PAPER, QUEUE, assisted
 from experiments.rows.mtcp.scalability import multilevel, nodes_of_fig8
@@ -97,7 +97,6 @@ ROWS = (
                 log_x=True,
                 log_y=True,
             ),
-            quick_runs=QUICK_ORDER,
         ),
     ),
     Row(

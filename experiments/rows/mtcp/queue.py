@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.harness.relations import Every, Only, Ordered
-from experiments.harness.row import QUICK_ORDER, Case, Experiment, Figure, Row
+from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.rows.mtcp.base import PAPER, SENDING
 from experiments.rows.mtcp.sites import (
     FIRST,
@@ -63,7 +63,6 @@ ROWS = (
             tcp_measure,
             Every([Only(Ordered(), quantity="ratio", series=figure) for figure in _EXPERIMENTS]),
             Figure("queue, packets", {"ratio": "MTCP / slowest TCP"}, log_x=True, log_y=True),
-            quick_runs=QUICK_ORDER,
         ),
     ),
 )

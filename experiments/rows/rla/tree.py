@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.harness.relations import EachBetween, Every, IntervalsBetween, Only, Ordered
-from experiments.harness.row import QUICK_ORDER, Case, Experiment, Figure, Judgement, Outcome, Row
+from experiments.harness.row import Case, Experiment, Figure, Judgement, Outcome, Row
 from experiments.harness.runs import Finished
 from experiments.harness.statistics import mean_interval
 from experiments.rows.rla.base import (
@@ -194,7 +194,6 @@ SHARES = (
                 ]
             ),
             Figure("case", _TABLE),
-            quick_runs=QUICK_ORDER,
         ),
     ),
     Row(
@@ -235,7 +234,6 @@ SHARES = (
                 ]
             ),
             Figure("case", _TABLE),
-            quick_runs=QUICK_ORDER,
         ),
     ),
     Row(

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only, Ordered
-from experiments.harness.row import QUICK_ORDER, Case, Curve, Experiment, Figure, Judgement, Outcome, Relation, Timeline
+from experiments.harness.row import Case, Curve, Experiment, Figure, Judgement, Outcome, Relation, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.networks import document
 from experiments.rows.rates import receiver_address
@@ -129,6 +129,8 @@ class _FirstAboveLast:
     """A change when nobody has measured an RTT is found later than one when nearly all have, for each number of
     receivers. Between, where as many have measured at one time as at another, there is no order."""
 
+    least_runs: ClassVar[int] = Ordered.least_runs
+
     def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
         """ValueError as `Ordered`'s."""
         lines: dict[str, list[Outcome]] = {}
@@ -205,14 +207,12 @@ EXPERIMENTS: Final[Mapping[int, Experiment]] = {
         _change_measure,
         Only(_FirstAboveLast(), "delay"),
         Figure("time of the change, s", {"delay": "seconds"}),
-        quick_runs=QUICK_ORDER,
     ),
     14: Experiment(
         _slowstart_cases,
         _slowstart_measure,
         _slowstart_relation(),
         Figure("receivers", {"peak": "highest rate of slowstart / fair rate"}, log_x=True),
-        quick_runs=QUICK_ORDER,
     ),
 }
 """Figure -> its experiment."""

@@ -4,13 +4,13 @@ and how many loss events a round trip time can hold (Appendix A, Fig. 17).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.harness.relations import EachBetween, Every, NearReference, Only, Ordered, RatioBetween
-from experiments.harness.row import QUICK_ORDER, Case, Curve, Experiment, Figure, Judgement, Outcome, Relation, Timeline
+from experiments.harness.row import Case, Curve, Experiment, Figure, Judgement, Outcome, Relation, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.networks import PACKET_BYTES, document
 from experiments.rows.tfmcc.base import fast, host, session_rate, tfmcc
@@ -144,6 +144,8 @@ def _scaling_measure(run: Finished) -> Mapping[str, float]:
 class _Scaling:
     """300 kbit/s alone; falls with n; rises with m; a sixth at 10,000 lies between m = 8 and m = 32; 30 points."""
 
+    least_runs: ClassVar[int] = Ordered.least_runs
+
     def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
         """ValueError when a case is missing, other than those that a quick run leaves out."""
         labels = {outcome.case.label for outcome in outcomes}
@@ -207,7 +209,6 @@ EXPERIMENTS: Final[Mapping[int, Experiment]] = {
         _scaling_measure,
         _Scaling(),
         Figure("receivers", {"rate": "kbit/s"}, log_x=True),
-        quick_runs=QUICK_ORDER,
     ),
     17: Experiment(
         _peak_cases,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, NearReference, Only, Ordered, RatioBetween
-from experiments.harness.row import QUICK_ORDER, Case, Curve, Experiment, Figure, Timeline
+from experiments.harness.row import Case, Curve, Experiment, Figure, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.rates import line, rate, tcp_counter
 from experiments.rows.webrc.base import (
@@ -228,5 +228,4 @@ FIG11: Final = Experiment(
         {"throughput": "kbit/s", "share of the curve": "measured / n/(0.99 + 0.01 n)", "sharing": "of what crosses"},
         "n/(0.99 + 0.01 n)",
     ),
-    quick_runs=QUICK_ORDER,
 )

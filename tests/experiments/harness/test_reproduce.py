@@ -9,10 +9,21 @@ import pytest
 
 from experiments.figures.plot import draw, write
 from experiments.harness.origin import Made
-from experiments.harness.relations import EachBetween, NearReference
+from experiments.harness.relations import EachBetween, Every, NearReference, Only, Ordered
 from experiments.harness.reproduce import Options, RowResult, reproduce
 from experiments.harness.results_folder import keep, summary
-from experiments.harness.row import Case, Curve, Experiment, Figure, Outcome, Relation, Row, Timeline
+from experiments.harness.row import (
+    LEAST_RUNS,
+    QUICK_RUNS,
+    Case,
+    Curve,
+    Experiment,
+    Figure,
+    Outcome,
+    Relation,
+    Row,
+    Timeline,
+)
 from experiments.harness.runs import Finished, Programs, Run, RunError, in_parallel
 from tests.experiments.networks import small
 from topologies.results.run_folder import RunFolder
@@ -37,6 +48,16 @@ def built(row: Row) -> Experiment:
 
 def quiet(done: int, total: int) -> None:
     pass
+
+
+def test_a_quick_row_has_the_runs_that_its_relation_needs() -> None:
+    order = Every([AT_LEAST_2, Only(Ordered(), "rate")])
+    quick = Options(quick=True)
+    assert quick.runs(built(make_row([])), "sim") == 1
+    assert quick.runs(built(make_row([], order)), "sim") == 2
+    assert quick.runs(built(make_row([], order)), "formula") == QUICK_RUNS["formula"]
+    assert Options().runs(built(make_row([], order)), "sim") == LEAST_RUNS["sim"]
+    assert Options(quick=True, seeds=1).runs(built(make_row([], order)), "sim") == 1
 
 
 @pytest.fixture
