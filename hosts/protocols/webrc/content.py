@@ -84,5 +84,6 @@ class ContentReceiver(SessionReceiver):
         effects = [] if self.state == "confirming" else self.channels.leave_all()
         self.state = "closed"
         if not complete:
-            reason = "; ".join(filter(None, (reason, self._delivery.flush())))
+            problem = self._delivery.flush()
+            reason = "; ".join(filter(None, (reason, "" if problem == reason else problem)))
         return [*effects, SessionEnded(complete, reason)]

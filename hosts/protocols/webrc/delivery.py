@@ -87,9 +87,9 @@ class Delivery:
         return effects
 
     def flush(self) -> str:
-        """Write down what a later receiver can go on with; what is wrong with that."""
+        """Write down what a later receiver can go on with; what is wrong with that, or with a file that was told of."""
         try:
             self.download.flush()
         except FileError as error:
             return str(error)
-        return ""
+        return next(iter(self.download.refused.values()), "")

@@ -64,8 +64,8 @@ class Reception:
         self._instances = Instances()
         self._files: dict[int, _Described] = {}
         self._objects: dict[int, ObjectDecoder] = {}
-        self._refused: set[int] = set()
-        """Files that no folder takes, described once so far."""
+        self.refused: dict[int, str] = {}
+        """Objects that no folder takes, and why: described once so far."""
         self._early: dict[int, list[Alc]] = {}
         self._early_bytes = 0
         self._done: dict[int, FileEntry] = {}
@@ -112,7 +112,7 @@ class Reception:
             return []
         if packet.toi in self._done:
             return []
-        if described is not None and (packet.toi in self._refused or not self._is_wanted(described.file)):
+        if described is not None and (packet.toi in self.refused or not self._is_wanted(described.file)):
             return []
         decoder = self._decoder(packet, described)
         if decoder is None:
@@ -319,9 +319,9 @@ class Reception:
         except FileError as error:
             if error.reason != Reason.REFUSED_FILE or self._instances.believes(number, str(error), now):
                 raise
-        self.counters["refused_files"] += file.toi not in self._refused
+            self.counters["refused_files"] += file.toi not in self.refused
+            self.refused[file.toi] = str(error)
         self._drop(file.toi)
-        self._refused.add(file.toi)
         return []
 
     def _turn_to_newest(self) -> None:
@@ -347,7 +347,7 @@ class Reception:
 
     def _discard(self, toi: int) -> None:
         del self._files[toi]
-        self._refused.discard(toi)
+        self.refused.pop(toi, None)
         self._drop(toi)
         self._done.pop(toi, None)
 

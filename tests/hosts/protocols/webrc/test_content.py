@@ -59,6 +59,10 @@ def test_the_sender_s_end_is_the_stream_s_and_too_early_for_a_file_of_which_noth
     assert isinstance(ended, SessionEnded)
     assert not ended.complete
     assert "the sender ended the session" in ended.reason
+    told_once = receiver()
+    told_once._delivery.download.refused[7] = "a: File exists"
+    assert told_once._over()[-1] == SessionEnded(False, "the sender ended the session; a: File exists")
+    assert told_once._end(False, "a: File exists")[-1] == SessionEnded(False, "a: File exists")
 
 
 def test_a_file_that_is_not_as_it_should_be_says_why() -> None:
