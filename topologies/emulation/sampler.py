@@ -54,7 +54,7 @@ class Sampler(RunSeries):
         for host in self._plan.hosts.values():
             address = str(host.address)
             said = status.receivers.get(address)
-            if said is not None and said.acked_bytes is not None:
+            if host.address == status.source or (said is not None and said.acked_bytes is not None):
                 continue
             tail = self._tails.get((status.session, host.name))
             if tail is None:

@@ -97,7 +97,7 @@ def test_a_receiver_speaks_for_itself_where_its_sender_knows_nothing_of_it(sampl
     """As of real-time data. Who has not heard of the session yet is left out."""
     said = status(3, sampler.epoch + 1.5) | {"receivers": {}}
     (tmp_path / "state" / "sessions" / "3.json").write_text(json.dumps(said))
-    for host, state in (("b", "member"), ("c", "listening")):
+    for host, state in (("a", "sending"), ("b", "member"), ("c", "listening")):  # the sender's trace is no receiver's
         rows = [{"trace": 1, "role": "receiver"}, {"t": 0.2, "state": state, "received_bytes": 0}]
         if state == "member":
             rows[1] |= {"received_bytes": 5000, "lost_packets": 3, "loss_rate": 0.01, "rtt_s": 0.03, "rate_bps": 2e5}
