@@ -11,6 +11,10 @@ if TYPE_CHECKING:  # a tenth of a second, of use only at a terminal
     from rich.progress import Progress, TaskID
 
 
+_BESIDE = 15 + 8 + 2 + 5
+"""Columns of sizes (999.9/999.9 MB), the time that is left, a bar of two, and what parts the six."""
+
+
 def visible(text: str) -> str:
     """The text with characters that a terminal would obey, or not show, written as escapes: of file names that users
     have, and words that come from elsewhere. Line ends stay."""
@@ -30,6 +34,7 @@ class Display:
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._total = 0
+        self._label = ""
         self._passes = False  # a line stands that the next one overwrites
 
     def say(self, text: str) -> None:
@@ -79,26 +84,29 @@ class Display:
         if self._console is None or not self.is_watched or self._progress is not None:
             return
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.table import Column
 
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            DownloadColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
+        self._progress = Progress(  # one line, in which the bar has what the words leave
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=None, table_column=Column(ratio=1)),
+            DownloadColumn(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[rate]}", table_column=Column(no_wrap=True)),
+            TimeRemainingColumn(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[note]}", markup=False, table_column=Column(no_wrap=True)),
             console=self._console,
             auto_refresh=False,
+            expand=True,
         )
         self._total = total
-        self._task = self._progress.add_task(visible(label), total=total, rate="", note="")
+        self._label = _shortened(visible(label), self._console.width // 4)
+        self._task = self._progress.add_task(self._label, total=total, rate="", note="")
         self._progress.start()
 
     def name(self, label: str) -> None:
         """What the bar is of, now."""
-        if self._progress is not None and self._task is not None:
-            label = visible(label)
-            self._progress.update(self._task, description=label if len(label) <= 40 else f"{label[:39]}…")
+        if self._progress is not None and self._task is not None and self._console is not None:
+            self._label = _shortened(visible(label), self._console.width // 4)
+            self._progress.update(self._task, description=self._label)
 
     @property
     def is_watched(self) -> bool:
@@ -112,7 +120,7 @@ class Display:
 
     def update(self, done: int, row: Mapping[str, Any]) -> None:
         """Move the bar."""
-        if self._progress is None or self._task is None:
+        if self._progress is None or self._task is None or self._console is None:
             return
         rate = row.get("rate_bps")
         limiting = row.get("limiting") or {}
@@ -121,7 +129,9 @@ class Display:
         total = self._total
         if done > total > 0:  # a carousel, which sends it again and again
             done, note = total, f"sent {done / total:.1f} times"
-        self._progress.update(self._task, completed=done, rate=text, note=visible(note), refresh=True)
+        room = self._console.width - len(self._label) - len(text) - _BESIDE
+        note = _shortened(visible(note), max(room, 0))
+        self._progress.update(self._task, completed=done, rate=text, note=note, refresh=True)
 
     def end(self) -> None:
         """Leave the terminal as it was."""
@@ -129,6 +139,10 @@ class Display:
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…" if most > 0 else ""
 
 
 def _terminal() -> Console | None:

@@ -7,11 +7,11 @@ from rich.console import Console
 from hosts.programs.progress import Display
 
 
-def display(*, quiet: bool = False, terminal: bool = False) -> tuple[Display, io.StringIO]:
+def display(*, quiet: bool = False, terminal: bool = False, width: int = 120) -> tuple[Display, io.StringIO]:
     output = io.StringIO()
     shown = Display(quiet=quiet)
     shown._lines = output
-    console = Console(file=output, force_terminal=True, width=120, highlight=False, soft_wrap=True)
+    console = Console(file=output, force_terminal=True, width=width, highlight=False, soft_wrap=True)
     shown._console = console if terminal else None
     return shown, output
 
@@ -48,6 +48,17 @@ def test_a_bar_with_the_rate_and_who_limits_it() -> None:
     for part in ("file.bin", "0.5/1.0 kB", "7.50 Mbps", "limited by 10.0.0.5 (cwnd)"):
         assert part in text
     assert "again" not in text
+
+
+def test_a_bar_is_one_line_in_80_columns_with_size_rate_and_who_limits_it() -> None:
+    shown, output = display(terminal=True, width=80)
+    shown.begin("a-film-with-a-rather-long-name.iso", 2_000_000_000)
+    shown.update(999_900_000, {"rate_bps": 1.2345e9, "limiting": {"receiver": "10.77.0.200", "reason": "cwnd"}})
+    shown.end()
+    text = output.getvalue()
+    assert text.count("\n") == 1, "the line's end, when it is over"
+    for part in ("a-film-with-a-rathe…", "1.0/2.0 GB", "1234.50 Mbps", "limited by 10.77"):
+        assert part in text
 
 
 def test_a_carousel_says_how_often_it_has_sent_all() -> None:
