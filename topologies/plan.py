@@ -123,6 +123,12 @@ class Source:
     path: Path
     bytes: int
     sha256: str
+    is_made: bool = False
+
+    @property
+    def name(self) -> str:
+        """For a person: what is made is removed when it has been compared with what came."""
+        return "made from the seed" if self.is_made else str(self.path)
 
 
 REALTIME = Source(Path("real-time data"), 0, "")
@@ -274,7 +280,8 @@ def prepare_sources(scenario: Scenario, base: Path, override: Path | None, folde
             if not path.is_file():
                 raise SourceError(f"{path}: {'not a regular file' if path.exists() else 'no such file'}")
             path = path.resolve()
-            sources[session.id] = Source(path, path.stat().st_size, file_sha256(path))
+            is_made = override is None and session.file is None
+            sources[session.id] = Source(path, path.stat().st_size, file_sha256(path), is_made)
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror or error}") from None
     return sources

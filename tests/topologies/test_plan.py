@@ -113,6 +113,7 @@ def test_files_are_found_beside_the_scenario_and_sizes_are_made(tmp_path: Path) 
     sources = prepare_sources(SCENARIO, tmp_path, None, tmp_path / "made")
     assert sources[4].path == tmp_path / "payload"
     assert sources[4].sha256 == file_sha256(tmp_path / "payload")
+    assert [sources[number].name for number in (3, 4)] == ["made from the seed", str(tmp_path / "payload")]
     assert sources[3].bytes == 1_000_000 == sources[3].path.stat().st_size
 
 

@@ -40,13 +40,21 @@ def explain(
     try:
         if not run.is_dir():
             raise ExplainError(f"{run}: no such folder")
+        if not folder.scenario.is_file():
+            raise ExplainError(f"{run}: no run folder, it has no {folder.scenario.name}")
         summary = read_summary(folder) if folder.summary.exists() else None
         store = recorded(folder, summary, _Told(PAGE_STEP if record or sys.stderr.isatty() else STEP))
         if record:
             return
         explainer = Explainer(store)
         if packet is None:
-            lines = list_lines(explainer, explainer.packets(switch, at))
+            packets = explainer.packets(switch, at)
+            lines = list_lines(explainer, packets)
+            if not packets:
+                lasted = f"; the run lasted {summary['duration_s']:.2f} s" if summary is not None else ""
+                typer.echo(
+                    f"no packet came to {switch or 'the first switch'} in the 10 s from {at:g} s on{lasted}", err=True
+                )
         else:
             stops = explainer.journey(packet)
             lines = map(explainer.lines, stops) if full else journey_lines(stops)

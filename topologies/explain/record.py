@@ -103,9 +103,10 @@ def _as_it_was(scenario: "Scenario", summary: Mapping[str, Any]) -> "Scenario":
     files = {result["id"]: result["file"] for result in summary["sessions"]}
 
     def session_as_it_was(session: "Session") -> "Session":
-        if session.file is None:
-            return session
-        return session.model_copy(update={"file": files.get(session.id, session.file)})
+        file = files.get(session.id, session.file)
+        if not session.has_file or file is None or (session.file is None and not Path(file).is_file()):
+            return session  # what was made from the seed is made again
+        return session.model_copy(update={"file": file, "size": None})
 
     sessions = [session_as_it_was(session) for session in scenario.sessions]
     return scenario.model_copy(update={"seed": summary["seed"], "sessions": sessions})

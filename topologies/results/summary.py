@@ -266,7 +266,7 @@ def session_result(
         id=session.id,
         protocol=session.protocol,
         sender=session.sender,
-        file=str(source.path),
+        file=source.name,
         bytes=source.bytes,
         sha256=source.sha256,
         sending_from=None if sending is None else round(sending[0], 3),

@@ -101,6 +101,7 @@ def simulate(
     until: float | None = None,
     keep_files: bool = False,
     report: bool = False,
+    file: Path | None = None,
 ) -> Run:
     """Run the scenario in `text` into the new `folder`. A report takes longer to draw than most runs take."""
     path = folder.with_suffix(".yaml")
@@ -110,5 +111,5 @@ def simulate(
         scenario = scenario.model_copy(update={"seed": seed})
     if routers:
         scenario = with_routers(scenario)
-    options = SimulationOptions(path, out=folder, until=until, keep_files=keep_files, report=report)
+    options = SimulationOptions(path, out=folder, until=until, keep_files=keep_files, report=report, file=file)
     return Run(simulate_scenario(scenario, options), folder)

@@ -36,6 +36,14 @@ def test_played_again_the_run_is_the_same(store: Store) -> None:
     assert store.fact("complete") == "yes"
 
 
+def test_a_file_of_the_command_line_is_sent_again(tmp_path: Path) -> None:
+    (tmp_path / "small").write_bytes(bytes(20_000))
+    run = simulate(tmp_path / "run", tree() + session("100 kB"), file=tmp_path / "small")
+    folder = RunFolder(run.folder)
+    store = recorded(folder, json.loads(folder.summary.read_text()), lambda _: None)
+    assert store.fact("same") == "yes"
+
+
 def test_a_data_packet_goes_from_the_sender_to_all_receivers(store: Store) -> None:
     explainer = Explainer(store)
     data = next(each for each in explainer.packets("s3", 0.1) if each.kind == "mtcp_data")
@@ -113,3 +121,10 @@ def test_a_reader_that_goes_away_and_a_folder_that_is_none_are_told_so(run: Run,
     assert explain(run.folder, "s1:5", reader="true").stderr == ""
     nowhere = explain(tmp_path / "nowhere")
     assert (nowhere.returncode, nowhere.stderr) == (2, f"canopy: explain: {tmp_path}/nowhere: no such folder\n")
+    other = explain(tmp_path, "s1:5")
+    assert (other.returncode, other.stderr) == (
+        2,
+        f"canopy: explain: {tmp_path}: no run folder, it has no scenario.yaml\n",
+    )
+    late = explain(run.folder, "--at", "999")
+    assert (late.returncode, late.stderr[:55]) == (0, "no packet came to the first switch in the 10 s from 999")
