@@ -11,6 +11,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from engine.command.natural import natural
 from topologies.results.layout import Place
 
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
@@ -117,14 +118,10 @@ def feedback(sessions: Rows, switches: Rows, events: Rows) -> str | None:
 def limiting(sessions: Rows, events: Rows) -> str | None:
     """Which receiver limited each session's rate, and when."""
     figure, axes = _figure("Who limits", "")
-    names: list[str] = []
+    names = sorted({row["limiting"] for row in sessions if row.get("limiting") is not None}, key=natural)
     for number, (session, rows) in enumerate(group(sessions, "session").items()):
-        places = []
-        for row in rows:
-            who = row.get("limiting")
-            if who is not None:
-                names += [who] if who not in names else []
-                places.append((row["t"], float(names.index(who))))
+        limited = [row for row in rows if row.get("limiting") is not None]
+        places = [(row["t"], float(names.index(row["limiting"]))) for row in limited]
         _plot(axes, places, f"session {session}", number, style="o")
     if not names:
         return None
@@ -184,7 +181,7 @@ def representatives(curves: Mapping[str, Curve]) -> Mapping[str, Curve]:
     """All of them, or of more than `MAX_CURVES` so many, from the one that ends lowest to the one that ends highest."""
     if len(curves) <= MAX_CURVES:
         return curves
-    ranked = sorted(curves, key=lambda name: (curves[name][-1][1] if curves[name] else 0.0, name))
+    ranked = sorted(curves, key=lambda name: (curves[name][-1][1] if curves[name] else 0.0, natural(name)))
     chosen = {ranked[round(place * (len(ranked) - 1) / (MAX_CURVES - 1))] for place in range(MAX_CURVES)}
     return {name: curve for name, curve in curves.items() if name in chosen}
 
@@ -225,11 +222,11 @@ def slopes(curve: Curve) -> list[tuple[float, float]]:
 
 
 def group(rows: Rows, column: str) -> dict[Any, list[Mapping[str, Any]]]:
-    """Rows by the value of a column, in order of it."""
+    """Rows by the value of a column, in order of it: r10 comes after r9."""
     groups: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         groups[row[column]].append(row)
-    return dict(sorted(groups.items(), key=lambda item: str(item[0])))
+    return dict(sorted(groups.items(), key=lambda item: natural(str(item[0]))))
 
 
 def _figure(title: str, unit: str) -> tuple[Figure, Axes]:

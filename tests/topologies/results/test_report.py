@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ import pytest
 
 from tests.topologies.scenarios import TEXT
 from topologies.results.bottleneck import Bottleneck
-from topologies.results.plots import group, progress, rates
+from topologies.results.plots import group, limiting, progress, rates
 from topologies.results.report import write_report
 from topologies.results.run_folder import RunFolder, SeriesWriter
 from topologies.results.summary import FlowResult, ReceiverResult, SessionResult, Summary
@@ -155,4 +156,10 @@ def test_a_counter_that_starts_anew_is_no_negative_rate() -> None:
 
 
 def test_rows_are_grouped_in_order() -> None:
-    assert list(group([{"x": "b"}, {"x": "a"}, {"x": "b"}], "x")) == ["a", "b"]
+    assert list(group([{"x": "r10"}, {"x": "a"}, {"x": "r9"}, {"x": "r10"}], "x")) == ["a", "r9", "r10"]
+
+
+def test_who_limits_stands_in_order_whoever_limits_first() -> None:
+    picture = limiting([{"t": t, "session": 1, "limiting": f"r{r}"} for t, r in ((1, 10), (2, 9), (3, 1))], [])
+    assert picture is not None
+    assert re.findall(r"<!-- (r\d+) -->", picture) == ["r1", "r9", "r10"]
