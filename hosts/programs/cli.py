@@ -331,7 +331,7 @@ def at_sender(
     `receivers` take part, who need not name the `usual` protocol. ValueError when `status_dir` is no folder."""
     address = sockets.resolve_interface(interface, place.group, plan.session.source)
     if status_dir is not None and not status_dir.is_dir():
-        raise ValueError(f"{status_dir}: not a folder")
+        raise ValueError(f"{status_dir}: {'not a' if status_dir.exists() else 'no such'} folder")
     name = plan.protocol.name
     said = who(place, receivers, address if _is_source_specific(place.group) else None, "" if name == usual else name)
     session = dataclasses.replace(plan.session, link_bps=sockets.link_bps(address))

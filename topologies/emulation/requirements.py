@@ -11,9 +11,8 @@ UNCONTROLLED = ("bridge",)
 """Those that no controller knows."""
 
 WITHOUT_ROOT = (
-    "emulation needs root: network namespaces, veth interfaces and AF_PACKET sockets. "
-    "Run it with sudo. Without root these work: canopy emulate --check FILE, canopy send and canopy recv on a network "
-    "that exists already, canopy bench, and the unit and packet-level tests (make test-python)"
+    "emulation needs root: sudo .venv/bin/canopy emulate FILE. Without root these work: canopy simulate FILE, the same "
+    "in virtual time; canopy emulate --check FILE; canopy send and canopy recv on a network that exists already"
 )
 
 _PROGRAMS = {

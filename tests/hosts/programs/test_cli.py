@@ -142,7 +142,7 @@ RECV = ("recv", "--group", "239.1.1.1", "--port", "5000")
         ([*SEND, "--set", "x"], "'x' is not NAME=VALUE"),
         ([*SEND, "--interface", "no0"], "no interface 'no0'"),
         ([*SEND, "--source", "192.0.2.200"], "not an address of"),
-        ([*SEND, "--status-dir", "{missing}"], "not a folder"),
+        ([*SEND, "--status-dir", "{missing}"], "no such folder"),
         ([*SEND, "--trace", "{missing}/x"], "No such file"),
         (
             [*SEND, "--protocol", "webrc", "--rate-limit", "1e6"],
