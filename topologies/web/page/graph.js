@@ -79,16 +79,16 @@ export class Graph {
     f.scatter({x: field("x"), y: field("y"), source: s.nodes, size: field("size"), marker: field("marker"), fill_color: field("fill"),
       line_color: field("line"), line_width: field("width")});
     const radius = pixels => ({value: pixels, units: "screen"});
-    f.annular_wedge({x: field("x"), y: field("y"), source: s.wedges, start_angle: Math.PI / 2, end_angle: field("end"),
+    this.wedges = f.annular_wedge({x: field("x"), y: field("y"), source: s.wedges, start_angle: Math.PI / 2, end_angle: field("end"),
       inner_radius: radius(6 * this.scale), outer_radius: radius(10 * this.scale), direction: "clock", fill_color: field("colour"), line_color: null});
     f.scatter({x: field("x"), y: field("y"), source: s.crosses, size: 18, marker: "x", line_color: BAD, line_width: 4});
-    f.text({x: field("x"), y: field("y"), text: field("text"), source: s.names, text_color: field("colour"), text_align: field("align"),
+    this.names = f.text({x: field("x"), y: field("y"), text: field("text"), source: s.names, text_color: field("colour"), text_align: field("align"),
       x_offset: field("dx"), y_offset: field("dy"), text_font_size: "12px", text_baseline: field("baseline"),
       text_font: "system-ui, 'DejaVu Sans', sans-serif", background_fill_color: "#ffffff", background_fill_alpha: 0.75});
     f.on_event("tap", event => this.pick(event.x, event.y));
     Plotting.show(f, this.canvas);
     this.dots = new Dots(this.element, f.x_range, f.y_range);
-    new ResizeObserver(() => this.place()).observe(this.canvas);
+    new ResizeObserver(() => { this.place(); if (this.state) this.update(this.t); }).observe(this.canvas);
   }
 
   /** The links' ends on the picture, a little to the right of the middle in each one's own direction. */
@@ -100,7 +100,8 @@ export class Graph {
     this.figure.x_range.end = (width - left) / unit;
     this.perX = (this.figure.x_range.end - this.figure.x_range.start) / width;
     this.perY = (this.figure.y_range.end - this.figure.y_range.start) / height;
-    const apart = this.large ? 1.2 : 3.2, keep = this.large ? 4 : 12;
+    this.fit(Math.min(1, this.gap() / 22));
+    const apart = this.large ? 1.2 : 3.2 * this.fitted, keep = this.large ? 4 : 12 * this.fitted;
     this.ends = this.run.scene.links.map(({from, to}) => {
       const one = this.run.nodes.get(from), other = this.run.nodes.get(to);
       const dx = (other.x - one.x) / this.perX, dy = (other.y - one.y) / this.perY, length = Math.hypot(dx, dy) || 1;
@@ -112,9 +113,27 @@ export class Graph {
     this.placed = true;
   }
 
+  /** Pixels from one host to the next in a column: in rings they are small as it is. */
+  gap() {
+    const columns = new Map();
+    if (!this.ringed) for (const {kind, x, y} of this.run.scene.nodes) if (kind === "host") columns.set(x, [...columns.get(x) ?? [], y]);
+    const gaps = [...columns.values()].flatMap(ys => ys.sort((one, other) => one - other).slice(1).map((y, i) => (y - ys[i]) / this.perY));
+    return Math.min(Infinity, ...gaps.filter(gap => gap > 0));
+  }
+
+  /** Draw nodes and names at this part of their size, so that they do not lie on each other. */
+  fit(part) {
+    this.fitted = part;
+    const {glyph} = this.wedges;
+    glyph.inner_radius = {value: 6 * this.scale * part, units: "screen"};
+    glyph.outer_radius = {value: 10 * this.scale * part, units: "screen"};
+    this.names.glyph.text_font_size = {value: `${Math.max(8, Math.min(12, Math.round(20 * part)))}px`};
+  }
+
   /** Show how things stood at `t`. */
   update(t) {
     const {run} = this, {scene} = run;
+    this.t = t;
     const links = run.links(t), trees = run.trees(t), broken = run.broken(t);
     this.state = {links, trees, broken};
     const put = (name, data) => {  // what has not changed is not drawn anew
@@ -209,7 +228,7 @@ export class Graph {
         const limits = status?.[S.limiting] === host && !["done", "failed", "aborted"].includes(status[S.state]);
         marks.set(host, {fill, line: members.get(session.id).has(host) || row ? colour : "#aab4bd", limits,
           why: limits ? reason(status[S.reason], true) : ""});
-        if (limits) { rings.x.push(place.x); rings.y.push(place.y); rings.size.push(this.large ? 18 : 30); }
+        if (limits) { rings.x.push(place.x); rings.y.push(place.y); rings.size.push((this.large ? 18 : 30) * this.fitted); }
         if (row && total && state !== "complete" && row[R.acked] !== null) {
           wedges.x.push(place.x); wedges.y.push(place.y); wedges.colour.push(colour);
           wedges.end.push(Math.PI / 2 - 2 * Math.PI * Math.min(row[R.acked] / total, 0.9999));
@@ -231,7 +250,7 @@ export class Graph {
       const host = node.kind === "host", mark = marks.get(node.name), sender = this.senders.get(node.name);
       nodes.x.push(node.x); nodes.y.push(node.y);
       nodes.marker.push(host ? (sender ? "diamond" : "circle") : "square");
-      nodes.size.push((sender ? 24 : host ? 20 : 22) * this.scale);
+      nodes.size.push((sender ? 24 : host ? 20 * this.fitted : 22) * this.scale);
       nodes.fill.push(sender ?? mark?.fill ?? (host ? "#eceff2" : "#37474f"));
       nodes.line.push(sender ?? mark?.line ?? (host ? "#aab4bd" : "#37474f"));
       nodes.width.push(this.large ? 1 : 2);
@@ -245,7 +264,7 @@ export class Graph {
       if (merged && !host) text += mergedText(merged);
       names.x.push(node.x); names.y.push(node.y); names.text.push(text);
       names.colour.push(mark?.limits ? BAD : host ? "#1d2733" : "#37474f");
-      names.align.push(leaf || first ? "left" : "center"); names.dx.push(leaf ? 17 : first ? -20 : 0); names.dy.push(leaf ? 0 : this.large ? -9 : -16);
+      names.align.push(leaf || first ? "left" : "center"); names.dx.push(leaf ? 7 + 10 * this.fitted : first ? -20 : 0); names.dy.push(leaf ? 0 : this.large ? -9 : -16);
       names.baseline.push(leaf ? "middle" : "bottom");
     }
     for (const i of broken.links) {

@@ -82,6 +82,12 @@ async def look_at_width(browser: Browser) -> None:
     )
     cut = "[...document.querySelectorAll('.plot > p')].filter(each => each.scrollHeight > each.clientHeight).length"
     assert await browser.ask(cut) == 0
+    await browser.ask("canopy.graphs.forEach(graph => { graph.canvas.style.height = '90px'; })")  # as of many receivers
+    await browser.wait_for("canopy.graphs.every(graph => graph.fitted < 1)")
+    large = (
+        "Math.max(...graph.sources.nodes.data.size.filter((_, i) => graph.sources.nodes.data.marker[i] === 'circle'))"
+    )
+    assert await browser.ask(f"canopy.graphs.every(graph => {large} < graph.gap())"), "receivers lie on each other"
 
 
 async def look_at_values(browser: Browser, folder: Path) -> None:
