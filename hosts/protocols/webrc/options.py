@@ -61,7 +61,7 @@ class WebrcOptions:
     early_leave: bool = False
     avoid_overflow: bool = True  # do not join while the reception rate does not fall with the waves (3.3)
     # Of real-time data: the sender repairs what is lost of a window of half of this time, with RaptorQ's code, for as
-    # long (windows.py; ours; 0: it does not).
+    # long (windows.py; ours). 0: it does not, and zeros fill what the application leaves empty.
     deadline_s: float = seconds(0.0, below=MOST, or_zero=True)
     # What the sender codes files with: raptorq, reed-solomon or no-code. Receivers take what
     # comes (RFC 6330, RFC 5510, RFC 5445; the default is ours).
