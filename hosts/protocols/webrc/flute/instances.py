@@ -8,6 +8,8 @@ from hosts.parts.doubt import GRACE_S
 
 MOST: Final = 4096
 """That are remembered (ours)."""
+AGAIN_S: Final = 30.0
+"""After which one is read again, for a stranger may have taken its number (ours: as long as a farewell is in doubt)."""
 MOST_DOUBTED: Final = 16
 """Things that were said once (ours)."""
 
@@ -21,12 +23,12 @@ class Instances:
         """When it was said first."""
 
     def is_read(self, number: int, now: float) -> bool:
-        """Whether it still holds; beyond that the number may be another's (RFC 6726, 3.4.1)."""
+        """Whether it still holds, and was read lately; beyond that the number may be another's (RFC 6726, 3.4.1)."""
         return now <= self._until.get(number, -1.0)
 
-    def read(self, number: int, until: float) -> None:
+    def read(self, number: int, until: float, now: float) -> None:
         """It is known now, and holds so long."""
-        self._until[number] = until
+        self._until[number] = min(until, now + AGAIN_S)
         if len(self._until) > MOST:
             self._until.popitem(last=False)
 

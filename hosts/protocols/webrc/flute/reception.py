@@ -288,13 +288,13 @@ class Reception:
 
     def _described(self, number: int, table: FdtInstance, packet: Alc, now: float) -> list[Received]:
         until = now + self._lifetime(table.expires, packet, now)
-        self._instances.read(number, until)
+        self._instances.read(number, until, now)
         if until < now:
             self.counters["expired"] += 1
             return []
         self.is_complete = self.is_complete or table.is_complete
         self._forget(now)
-        if table.is_full and (self._full is None or 0 < (number - self._full) % INSTANCES < INSTANCES // 2):
+        if table.is_full and (self._full is None or (number - self._full) % INSTANCES < INSTANCES // 2):
             self._withdraw(number, table.files, now)
         found: list[Received] = []
         for file in table.files[:MOST_FILES]:

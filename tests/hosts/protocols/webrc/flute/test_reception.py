@@ -210,6 +210,21 @@ def test_one_table_of_a_stranger_takes_nothing_away() -> None:
     assert take(reception, first + [symbol(sender) for _ in range(20)], 9.0) == {"a": b"1" * 500}
 
 
+def test_a_table_whose_number_a_stranger_has_taken_is_read_later() -> None:
+    sender, stranger = carousel({"a": b"1" * 500}), carousel({})
+    stranger._next_toi = 99
+    stranger.add(content_of("b", b"2" * 500))
+    first, number = [table(sender) for _ in range(8)], table(sender).fdt_instance
+    reception = Reception()
+    take(reception, [table(stranger)._replace(fdt_instance=number) for _ in range(8)])
+    packets = first + [symbol(sender) for _ in range(20)]
+    assert take(reception, packets) == {}
+    assert take(reception, packets, 30.1) == {"a": b"1" * 500}
+    assert len(reception._files) == 2
+    take(reception, first, 30.4)
+    assert [described.file.name for described in reception._files.values()] == ["a"]
+
+
 def test_memory_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hosts.protocols.webrc.flute.reception.EARLY_BYTES", 5000)
     monkeypatch.setattr("hosts.protocols.webrc.flute.reception.MOST_FILES", 5)
