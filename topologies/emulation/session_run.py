@@ -273,7 +273,7 @@ class SessionRun:
         if child is None:
             return "had not joined yet"
         if child.returncode is None or child in self._cut_short:
-            return "was still receiving"
+            return "still receiving"
         ending = f"killed by signal {-child.returncode}" if child.returncode < 0 else f"status {child.returncode}"
         return f"ended with {ending}: {self._own_words(host).get('detail') or child.last_words()}"
 

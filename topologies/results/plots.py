@@ -265,6 +265,7 @@ def _finish(figure: Figure, axes: Axes, events: Rows, bottom: float = 0.0, top: 
             ha="right",
             fontsize=6.5,
             color="#5b6770",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
         )
     axes.set_ylim(bottom=bottom, top=max(axes.get_ylim()[1], 1.0) if top is None else top)
     axes.set_xlim(left=0)

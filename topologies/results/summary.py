@@ -1,6 +1,7 @@
 """From what a run left to its summary: who holds the file, how fast it came, how full the bottleneck was. No clock."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -272,12 +273,17 @@ def session_result(
         sending_from=None if sending is None else round(sending[0], 3),
         sending_until=None if sending is None else round(sending[1], 3),
         state="not started" if status is None else status.state,
-        detail=(status.detail if status is not None else None) or "",
+        detail=_with_names((status.detail if status is not None else None) or "", hosts),
         feedback_packets=None if status is None else status.feedback_packets,
         repair_packets=None if status is None else status.repair_packets,
         drop_after_s=session.drop_after_s,
         dropped=dropped_hosts(status, hosts),
     )
+
+
+def _with_names(text: str, hosts: Mapping[str, str]) -> str:
+    """What a sender says, with its receivers' names in place of their addresses and ports."""
+    return re.sub(r"(\d+(?:\.\d+){3}):\d+", lambda found: hosts.get(found[1], found[0]), text)
 
 
 def dropped_hosts(status: SessionStatus | None, hosts: Mapping[str, str]) -> list[str]:

@@ -246,7 +246,7 @@ class SessionRun:
             return "had not joined yet"
         if member.error is not None:
             return str(member.error)
-        return "was still receiving" if member.ending is None else member.ending.reason
+        return "still receiving" if member.ending is None else member.ending.reason
 
     def _written(self, host: str) -> int:
         """Bytes of the file that a receiver has."""

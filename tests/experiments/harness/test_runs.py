@@ -67,7 +67,7 @@ def test_an_emulation_in_which_something_died_is_a_failed_run() -> None:
     # Faults of the scenario are no failures, and a file that did not come in time is no concern of a rate's.
     fault = {"t": 3.5, "kind": "restart switch", "subject": "s1"}
     assert execute(run, Emulated("", [fault]), lambda finished: "measured") == "measured"
-    assert execute(run, Emulated("was still receiving", sha256="ab"), lambda finished: "measured") == "measured"
+    assert execute(run, Emulated("still receiving", sha256="ab"), lambda finished: "measured") == "measured"
 
 
 def test_jobs_run_side_by_side_and_one_failure_is_one_result() -> None:

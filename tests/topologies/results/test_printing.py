@@ -12,7 +12,7 @@ WHY = "ended with status 1: [Errno 28] No space left on device, and whatever els
 
 def test_reasons_are_told_once_below_a_table_that_fits() -> None:
     done = ReceiverResult("r1", "10.0.0.1", True, True, "", "00", 2.5, 8_049_999.0, 12_345, 12_345, "a")
-    late = [ReceiverResult(f"r{n}", f"10.0.0.{n}", True, False, "was still receiving") for n in (2, 3)]
+    late = [ReceiverResult(f"r{n}", f"10.0.0.{n}", True, False, "still receiving") for n in (2, 3)]
     lost = ReceiverResult("r4", "10.0.0.4", True, False, WHY)
     summary = Summary(
         "small", 7, "embedded", "2026-03-04T05:06:07+00:00", 100.0, 3.0, False, "time limit",
@@ -29,5 +29,5 @@ def test_reasons_are_told_once_below_a_table_that_fits() -> None:
     lines = text.getvalue().splitlines()
     assert max(len(line) for line in lines if line[0] in "┏┃┡│└") <= 80
     assert next(line for line in lines if line.startswith("│ r")).split()[-2:] == ["a", "│"]
-    assert "r2, r3: was still receiving" in lines
+    assert "r2, r3: still receiving" in lines
     assert f"r4: {WHY}" in lines

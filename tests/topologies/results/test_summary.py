@@ -78,11 +78,13 @@ def test_a_session_is_what_its_sender_said_last() -> None:
         {
             "version": 1, "session": 4, "protocol": "mtcp", "group": "239.1.0.4", "source": "10.0.0.1",
             "state": "done", "updated_at": 1_002.0, "feedback_packets": 5, "repair_packets": 2,
+            "detail": "10.0.0.7:20000: silent for too long; 10.9.9.9:1: left",
             "receivers": {"10.0.0.7:20000": {"state": "lost"}, "10.0.0.9:20000": {"state": "member"}},
         }
     )  # fmt: skip
     result = session_result(SESSION, REALTIME, status, TRACE, HOSTS, epoch=1_000.0)
-    assert (result.state, result.detail, result.feedback_packets, result.repair_packets) == ("done", "", 5, 2)
+    assert (result.state, result.feedback_packets, result.repair_packets) == ("done", 5, 2)
+    assert result.detail == "c: silent for too long; 10.9.9.9:1: left"
     assert (result.sending_from, result.sending_until) == (0.9, 1.3)
     assert result.dropped == ["c"]
 

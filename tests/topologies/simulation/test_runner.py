@@ -113,7 +113,7 @@ def test_it_ends_when_told(tmp_path: Path) -> None:
     assert run.summary.outcome == "time limit"
     assert run.summary.duration_s == 1.0
     assert not run.summary.ok
-    assert {receiver.detail for receiver in run.summary.sessions[0].receivers} == {"was still receiving"}
+    assert {receiver.detail for receiver in run.summary.sessions[0].receivers} == {"still receiving"}
     assert run.series("sessions")[-1]["t"] == 1.0
 
 

@@ -48,7 +48,7 @@ def test_ctrl_c_leaves_nothing(start: Start) -> None:
     assert run.interrupt() == 130
     summary = run.summary()
     assert summary["outcome"] == "interrupted"
-    assert {receiver["detail"] for receiver in summary["sessions"][0]["receivers"]} <= {"was still receiving"}
+    assert {receiver["detail"] for receiver in summary["sessions"][0]["receivers"]} <= {"still receiving"}
     assert "interrupted" not in summary["sessions"][0]["detail"]
     assert not run.processes()
     assert not used & inhabited()
