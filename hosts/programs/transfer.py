@@ -112,7 +112,7 @@ async def send_files(
     if knows_receivers:
         whole = sum(row["state"] == "complete" for row in summary["receivers"].values())
         display.say(
-            f"{contents.label}: all {whole} receivers have it; "
+            f"{contents.label}: {'the receiver has' if whole == 1 else f'all {whole} receivers have'} it; "
             f"{(goodput or 0) / 1e6:.2f} Mbps, {summary['repair_packets']} repairs, "
             f"{summary['feedback_packets']} feedback packets"
         )
