@@ -68,6 +68,14 @@ def test_bad_options_are_one_line_and_status_2(
     result = RUNNER.invoke(cli.app, ["emulate", str(scenario), *options])
     assert result.exit_code == 2
     assert result.stderr.replace("/proc/nowhere: No such", "/proc/nowhere/logs: No such") == message
+    assert not any(scenario.parent.glob("runs/*"))
+
+
+def test_what_ran_nothing_may_be_told_again_with_the_same_folder(scenario: Path) -> None:
+    out = scenario.parent / "out"
+    result = RUNNER.invoke(cli.app, ["simulate", str(scenario), "--file", "/nowhere", "--out", str(out)])
+    assert (result.exit_code, result.stderr) == (2, "canopy: /nowhere: no such file\n")
+    assert not out.exists()
 
 
 def test_without_root_nothing_is_touched(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,11 @@ def remove_files(folder: RunFolder) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
+def discard(folder: RunFolder) -> None:
+    """Remove it: nothing was run, and the command may be given again, corrected, with the same folder."""
+    shutil.rmtree(folder.path, ignore_errors=True)
+
+
 def _made(path: Path) -> Path:
     """`path`, made, or with the first number behind it that is free: two runs may begin in one second, and each has a
     folder that the other has not."""

@@ -29,7 +29,7 @@ from topologies.play import Play
 from topologies.results.page import PageError
 from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
-from topologies.results.run_folder import RunFolder, RunFolderError, create_run_folder, remove_files
+from topologies.results.run_folder import RunFolder, RunFolderError, create_run_folder, discard, remove_files
 from topologies.results.run_options import RunOptions
 from topologies.results.series import RunSeries
 from topologies.results.summary import Summary, summarize
@@ -97,9 +97,13 @@ def simulate_scenario(
     Raises one of FAILURES."""
     started = datetime.now().astimezone()
     folder = create_run_folder(options.scenario_file, scenario.name, options.out, started, text=options.text)
+    try:
+        sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
+    except SourceError:
+        discard(folder)
+        raise
     if options.page is not None:
         options.page.show(folder.path)
-    sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
     plan = make_plan(scenario)
     _allow_files(scenario)
     until = scenario.duration if options.until is None else min(options.until, scenario.duration)
