@@ -24,6 +24,8 @@ _REFERENCE = "#222222"
 _GRID = "#e4e7eb"
 _MOST_MARKERS = 300
 """Of one kind, each a shape of its own in the file; more are one picture of pixels (ours)."""
+_ASIDE = 0.12
+"""Between points of two series at one named place."""
 _SIZE_IN = (5.6, 3.4)
 _TIMELINE_IN = (8.4, 3.4)
 _PLANE_IN = (5.2, 4.8)
@@ -95,11 +97,12 @@ def _draw_curves(axes: Axes, all_outcomes: Sequence[Outcome], figure: Figure) ->
     for number, series in enumerate(all_series):
         outcomes = [outcome for outcome in all_outcomes if outcome.case.series == series]
         means, halves = _means(outcomes)
+        aside = (number - (len(all_series) - 1) / 2) * _ASIDE if figure.places else 0.0
         axes.errorbar(
-            [outcome.case.x for outcome in outcomes],
+            [outcome.case.x + aside for outcome in outcomes],
             means,
             yerr=halves,
-            fmt=f"{_MARKERS[(number + number // len(COLOURS)) % len(_MARKERS)]}-",
+            fmt=_MARKERS[(number + number // len(COLOURS)) % len(_MARKERS)] + ("" if figure.places else "-"),
             color=COLOURS[number % len(COLOURS)],
             markersize=4,
             linewidth=1.2,
@@ -107,6 +110,9 @@ def _draw_curves(axes: Axes, all_outcomes: Sequence[Outcome], figure: Figure) ->
             label=series or "ours",
         )
     axes.set_xlabel(figure.x_label)
+    if figure.places:
+        axes.set_xticks(range(len(figure.places)), figure.places)
+        axes.set_xlim(-0.5, len(figure.places) - 0.5)
     if figure.log_x:
         x = sorted({outcome.case.x for outcome in all_outcomes})
         axes.set_xscale("log")

@@ -112,6 +112,8 @@ class Figure:
     reference_label: str = ""
     log_x: bool = False
     log_y: bool = False
+    places: Sequence[str] = ()
+    """What stands at x = 0, 1, .. when these are no numbers: points are then not joined by lines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ SHARE: Final = Row(
                 Only(EachBetween(0.4, 2.5), "share", "bbr"),
             ]
         ),
-        Figure("queue: " + ", ".join(QUEUES), {"share": "Arbor / TCP"}),
+        Figure("queue", {"share": "Arbor / TCP"}, places=tuple(QUEUES)),
     ),
 )
 
@@ -121,6 +121,6 @@ SEVERAL: Final = Row(
         _several_cases,
         _several_measure,
         EachBetween(least=0.9),
-        Figure("queue: " + ", ".join(QUEUES), {"jain": "Jain index"}),
+        Figure("queue", {"jain": "Jain index"}, places=tuple(QUEUES)),
     ),
 )

@@ -81,8 +81,9 @@ CALL: Final = Row(
         _measure,
         Only(EachBetween(most=1.0), "lost"),
         Figure(
-            "queue: " + ", ".join(QUEUES),
+            "queue",
             {"lost": "% of the call", "median": "queue, median, ms", "longest": "queue, 99 %, ms"},
+            places=tuple(QUEUES),
         ),
     ),
 )

@@ -130,7 +130,7 @@ HALVED: Final = Row(
                 Only(EachBetween(90.0), "later"),
             ]
         ),
-        Figure("queue: " + ", ".join(QUEUES), {"reaction": "round trips", "later": "% of the new rate"}),
+        Figure("queue", {"reaction": "round trips", "later": "% of the new rate"}, places=tuple(QUEUES)),
     ),
 )
 

@@ -53,6 +53,15 @@ def _references_drawn(references: dict[str, float]) -> int:
     return sum("stroke-dasharray" in style for style in path_styles(svg)) - 1  # one in the legend
 
 
+def test_what_is_no_number_is_called_by_its_name() -> None:
+    cases = [Case(f"{tcp} {x}", {}, x=float(x), series=tcp) for tcp in ("a", "b") for x in (0, 1)]
+    figure = Figure("queue", {"share": "share"}, places=("DropTail", "CoDel"))
+    experiment = Experiment(lambda _: cases, lambda _: {}, EachBetween(), figure)
+    row = Row("x-1", "x", "sim", "title", "paper", "counts", "unit", experiment)
+    svg = draw(RowResult(row, Options(), [Outcome(case, "share", (1.0,)) for case in cases]))
+    assert [svg.count(f">{text}<") for text in ("DropTail", "CoDel", "0.5")] == [1, 1, 0]
+
+
 def test_each_series_has_its_own_reference_unless_all_have_the_same() -> None:
     assert _references_drawn({"a": 1.0, "b": 2.0}) == 2
     assert _references_drawn({"a": 1.0, "b": 1.0}) == 1
