@@ -6,7 +6,7 @@ Rates are bit/s with decimal prefixes; sizes are bytes with decimal (`kB`) or bi
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
@@ -73,9 +73,10 @@ def parse_duration(value: object) -> float:
 def parse_size(value: object) -> int:
     """Whole bytes, above zero. ValueError otherwise."""
     size = parse_quantity(value, SIZE_UNITS, "size", "64 kB")
-    if size < 1 or size != int(size):
+    whole = round(size)
+    if whole < 1 or not math.isclose(size, whole, rel_tol=1e-12, abs_tol=1e-6):  # 1.009 kB are 1008.9999999999999 B
         raise ValueError(f"must be a whole number of bytes above zero, not `{value}`")
-    return int(size)
+    return whole
 
 
 def parse_fraction(value: object) -> float:
@@ -125,8 +126,14 @@ def _schema(units: str, example: str) -> Any:
     )
 
 
-def _unit_serializer(unit: str) -> Any:
-    return PlainSerializer(lambda value: f"{value!r} {unit}", when_used="json")
+def _serializer(unit: str, formatted: Callable[[float], str], parse: Callable[[object], float]) -> Any:
+    """As a person writes it, where that is the same value."""
+
+    def text(value: float) -> str:
+        short = formatted(value)
+        return short if parse(short) == value else f"{value!r} {unit}"
+
+    return PlainSerializer(text, when_used="json")
 
 
 # The bounds are what links and clocks can reckon with: whole bit/s, nanoseconds and bytes in 64 bits (ours).
@@ -134,16 +141,24 @@ Rate = Annotated[
     float,
     Field(ge=1, le=1e15),
     BeforeValidator(parse_rate),
-    _unit_serializer("bps"),
+    _serializer("bps", format_rate, parse_rate),
     _schema("[kMG]?(bps|bit/s)", "10 Mbps"),
 ]
 """Bit/s."""
 Duration = Annotated[
-    float, Field(le=1e9), BeforeValidator(parse_duration), _unit_serializer("s"), _schema("us|ms|s|min|h", "5 ms")
+    float,
+    Field(le=1e9),
+    BeforeValidator(parse_duration),
+    _serializer("s", format_duration, parse_duration),
+    _schema("us|ms|s|min|h", "5 ms"),
 ]
 """Seconds."""
 Size = Annotated[
-    int, Field(le=2**63 - 1), BeforeValidator(parse_size), _unit_serializer("B"), _schema("([kMG]|[KMG]i)?B", "64 kB")
+    int,
+    Field(le=2**63 - 1),
+    BeforeValidator(parse_size),
+    _serializer("B", format_size, parse_size),
+    _schema("([kMG]|[KMG]i)?B", "64 kB"),
 ]
 """Bytes."""
 Fraction = Annotated[

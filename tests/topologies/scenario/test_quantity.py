@@ -1,8 +1,14 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from topologies.scenario.quantity import (
+    Duration,
+    Rate,
+    Size,
     format_duration,
     format_rate,
     format_size,
@@ -33,7 +39,7 @@ def test_durations_are_seconds(text: str, seconds: float) -> None:
     assert parse_duration(text) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize(("text", "octets"), [("64 kB", 64_000), ("1 KiB", 1024), ("1.5 kB", 1500), ("9000 B", 9000)])
+@pytest.mark.parametrize(("text", "octets"), [("64 kB", 64_000), ("1 KiB", 1024), ("1.009 kB", 1009), ("9000 B", 9000)])
 def test_sizes_are_bytes(text: str, octets: int) -> None:
     assert parse_size(text) == octets
 
@@ -93,6 +99,15 @@ def test_what_is_formatted_reads_back(value: float) -> None:
 
 def test_sizes_are_formatted_with_decimal_prefixes() -> None:
     assert [format_size(value) for value in (12, 6_831_736, 1.5e9)] == ["12 B", "6.832 MB", "1.5 GB"]
+
+
+def test_what_is_written_out_is_as_a_person_writes_it_and_the_same_value() -> None:
+    def written(kind: Any, value: float) -> object:
+        return TypeAdapter(kind).dump_python(value, mode="json")
+
+    assert [written(Rate, bps) for bps in (1e7, 1234567.0)] == ["10 Mbps", "1234567.0 bps"]
+    assert [written(Duration, seconds) for seconds in (0.005, 0.0, 1 / 3)] == ["5 ms", "0 s", "0.3333333333333333 s"]
+    assert [written(Size, octets) for octets in (2_000_000, 1009, 1234567)] == ["2 MB", "1.009 kB", "1234567 B"]
 
 
 def test_a_duration_is_nothing_or_what_virtual_time_can_tell_apart() -> None:
