@@ -40,6 +40,8 @@ and slowstart may begin slowly (ours)."""
 MOST_AGENT_DELAY_S: Final = 10.0
 """By which one may that serves others and passes nothing on: `parent_timeout_s` (6 s), and the file or the rest of it
 from another parent (ours)."""
+INTERRUPTED: Final = "interrupted"
+"""Outcome of a run that a signal has ended: what has come until then is no verdict."""
 MOST_SLOWER: Final = 0.05
 """Of an open session without a file, in the seconds that are simulated (ours)."""
 
@@ -211,7 +213,10 @@ def simulated(path: Path, scenario: Scenario, folder: Path, way: Way) -> Ran:
     if any(isinstance(one, Attack) and one.forgery == AGENT for one in scenario.faults):
         scenario = with_stranger(scenario)
     options = SimulationOptions(path, out=folder, report=False, quiet=True)
-    return Ran({result.id: result for result in simulate_scenario(scenario, options).sessions}, {})
+    summary = simulate_scenario(scenario, options)
+    if summary.outcome == INTERRUPTED:
+        raise AttackError("interrupted")
+    return Ran({result.id: result for result in summary.sessions}, {})
 
 
 def emulated(path: Path, scenario: Scenario, folder: Path, way: Way) -> Ran:
@@ -224,7 +229,10 @@ def emulated(path: Path, scenario: Scenario, folder: Path, way: Way) -> Ran:
     command = module_command("topologies.cli", "emulate", str(document), *options)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
-        sessions_ran = TypeAdapter(list[SessionResult]).validate_python(json.loads(done.stdout)["sessions"])
+        summary = json.loads(done.stdout)
+        if summary["outcome"] == INTERRUPTED:
+            raise AttackError("interrupted")
+        sessions_ran = TypeAdapter(list[SessionResult]).validate_python(summary["sessions"])
     except (ValueError, KeyError):
         words = done.stderr.strip().splitlines()
         raise AttackError(words[-1] if words else f"an emulation ended with status {done.returncode}") from None

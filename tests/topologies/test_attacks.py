@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from topologies.attacks import FORGERIES, MOST_DELAY_S, MOST_JOIN_DELAY_S, SIMULATED, Effect, app, attacked
+from topologies.play import Play
 from topologies.scenario import load_scenario
 from topologies.scenario.activity import Forgery
 
@@ -52,6 +53,17 @@ def test_what_a_stranger_can_do_to_a_file(tmp_path: Path) -> None:
         assert found["sealed", attack].words == "harmless", attack
         assert found["sealed", attack].harmless, attack
         assert found["open", attack].is_survived, attack
+
+
+def test_a_signal_ends_it_and_not_one_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(self: Play, until: float) -> str:
+        runs.append(until)
+        return "interrupted"
+
+    runs: list[float] = []
+    monkeypatch.setattr(Play, "run", interrupt)
+    done = CliRunner().invoke(app, [str(written(tmp_path, "mtcp")), "--only", "leave"])
+    assert (done.exit_code, done.stderr, len(runs)) == (1, "canopy: interrupted\n", 1)
 
 
 @pytest.mark.parametrize("protocol", ["mtcp", "rla", "tfmcc", "arbor"])

@@ -83,9 +83,11 @@ def _record(folder: RunFolder, summary: Mapping[str, Any], path: Path, tell: Cal
             program=program,
         )
         try:
-            simulate_scenario(scenario, options)
+            ended = simulate_scenario(scenario, options).outcome
         except FAILURES as error:
             raise ExplainError(f"the run cannot be played again: {error}") from None
+        if ended == "interrupted":
+            raise ExplainError("interrupted while the run was played again")
         recorder.collect(duration)
         same = _begins_alike(folder.series / _SERIES, Path(again) / "run" / "series" / _SERIES)
     facts = [

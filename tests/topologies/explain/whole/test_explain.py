@@ -12,6 +12,7 @@ from topologies.explain.journey import Explainer
 from topologies.explain.record import FILE_NAME, recorded
 from topologies.explain.show import journey_lines
 from topologies.explain.store import ExplainError, Store
+from topologies.play import Play
 from topologies.results.run_folder import RunFolder
 
 
@@ -42,6 +43,16 @@ def test_a_file_of_the_command_line_is_sent_again(tmp_path: Path) -> None:
     folder = RunFolder(run.folder)
     store = recorded(folder, json.loads(folder.summary.read_text()), lambda _: None)
     assert store.fact("same") == "yes"
+
+
+def test_of_a_run_that_a_signal_ends_while_it_is_played_again_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(simulate(tmp_path / "run", tree() + session("20 kB")).folder)
+    monkeypatch.setattr(Play, "run", lambda self, until: "interrupted")
+    with pytest.raises(ExplainError, match="interrupted"):
+        recorded(folder, json.loads(folder.summary.read_text()), lambda _: None)
+    assert not [path for path in folder.path.iterdir() if FILE_NAME in path.name]
 
 
 def test_a_data_packet_goes_from_the_sender_to_all_receivers(store: Store) -> None:
