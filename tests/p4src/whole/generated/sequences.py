@@ -51,7 +51,9 @@ def read() -> list[Told]:
 def write(sequences: Sequence[Told]) -> None:
     """Keep these."""
     text = json.dumps([asdict(told) for told in sequences], separators=(",", ":"))
-    FILE.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+    # Text is made of bytes, not of words of four.
+    best = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0}
+    FILE.write_bytes(lzma.compress(text.encode(), filters=[best]))
 
 
 def _key(key: Mapping[str, Any]) -> dict[str, Key]:
