@@ -190,7 +190,9 @@ def test_what_waits_is_bounded() -> None:
     for number in range(1_000):
         receiver.get(receiver.sign(signer=number % 9), 9.0)
     assert len(receiver.checking._signers) <= checking.MOST_SIGNERS
-    assert all(len(one._known) <= 2 * checking.WINDOW + 1 for one in receiver.checking._signers.values())
+    numbers = checking._Numbers(0)
+    assert all(numbers.take(number) for number in range(3 * checking.WINDOW))
+    assert len(numbers._known) <= 2 * checking.WINDOW
 
 
 @given(st.data())
