@@ -19,7 +19,7 @@ from engine.command.programs import module_command
 from engine.command.tables import print_table
 from topologies.forging import BEFORE, PARTS
 from topologies.results.run_folder import RunFolder
-from topologies.results.summary import SessionResult
+from topologies.results.summary import INTERRUPTED, SessionResult
 from topologies.scenario import ScenarioError, load_scenario
 from topologies.scenario.activity import Attack, Forgery
 from topologies.scenario.network import Host, Link
@@ -40,8 +40,6 @@ and slowstart may begin slowly (ours)."""
 MOST_AGENT_DELAY_S: Final = 10.0
 """By which one may that serves others and passes nothing on: `parent_timeout_s` (6 s), and the file or the rest of it
 from another parent (ours)."""
-INTERRUPTED: Final = "interrupted"
-"""Outcome of a run that a signal has ended: what has come until then is no verdict."""
 MOST_SLOWER: Final = 0.05
 """Of an open session without a file, in the seconds that are simulated (ours)."""
 

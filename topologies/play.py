@@ -6,6 +6,7 @@ from functools import partial
 
 from engine.command.signals import Interrupted
 from topologies import stage as steps
+from topologies.results.summary import INTERRUPTED
 from topologies.scenario.activity import (
     Attack,
     ControllerRestart,
@@ -93,7 +94,7 @@ class Play:
                     return "done"
         except Interrupted:
             self._agenda.now = max(self._agenda.now, self._stage.now)
-            return "done" if until == math.inf else "interrupted"
+            return "done" if until == math.inf else INTERRUPTED
         return "time limit" if self._stage.sessions else "done"
 
     def idle(self) -> None:

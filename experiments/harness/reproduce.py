@@ -47,8 +47,10 @@ class Options:
 
     def runs(self, experiment: Experiment, world: World) -> int:
         """Runs of each case in a world."""
-        if self.seeds or not self.quick:
-            return self.seeds or LEAST_RUNS[world]
+        if self.seeds:
+            return self.seeds
+        if not self.quick:
+            return LEAST_RUNS[world]
         return max(QUICK_RUNS[world], least_runs(experiment.relation))
 
 

@@ -32,7 +32,7 @@ from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolderError, create_run_folder, discard, remove_files
 from topologies.results.run_options import RunOptions
-from topologies.results.summary import Summary, summarize
+from topologies.results.summary import INTERRUPTED, Summary, summarize
 from topologies.scenario.activity import ControllerRestart, LinkDelay, LinkRate, SwitchRestart, TcpFlow
 from topologies.scenario.congestion import SIMULATED
 from topologies.scenario.scenario import Scenario
@@ -55,7 +55,7 @@ def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> 
 
     def show(summary: Summary) -> None:
         print_result(console, summary, as_json=as_json)
-        if options.hold and summary.sessions and summary.outcome != "interrupted":
+        if options.hold and summary.sessions and summary.outcome != INTERRUPTED:
             print_note(console, "the network stays up until Ctrl-C")
 
     try:
@@ -71,7 +71,7 @@ def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> 
     except Interrupted as interrupt:
         print("canopy: interrupted before the network was up", file=sys.stderr)
         return SIGNALLED + interrupt.number
-    if options.page is not None and summary.outcome != "interrupted" and not options.hold:
+    if options.page is not None and summary.outcome != INTERRUPTED and not options.hold:
         options.page.wait()
     return exit_status(summary)
 
@@ -145,7 +145,7 @@ def emulate_scenario(
             if not options.keep_files:
                 remove_files(folder)
             on_result(summary)
-        if options.hold and outcome != "interrupted" and stage.sessions:
+        if options.hold and outcome != INTERRUPTED and stage.sessions:
             play.idle()
     return summary
 

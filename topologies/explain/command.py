@@ -29,7 +29,7 @@ def explain(
     The first call plays the run again, which takes about twice as long as the run did; later ones take it from the file
     packets.sqlite in the run folder. Example: canopy explain RUN --at 4, then canopy explain RUN s1:507
     """
-    from topologies.explain.journey import Explainer
+    from topologies.explain.journey import LONGEST_DELAY_US, Explainer
     from topologies.explain.record import recorded
     from topologies.explain.show import journey_lines, list_lines
     from topologies.explain.store import ExplainError
@@ -52,9 +52,8 @@ def explain(
             lines = list_lines(explainer, packets)
             if not packets:
                 lasted = f"; the run lasted {summary['duration_s']:.2f} s" if summary is not None else ""
-                typer.echo(
-                    f"no packet came to {switch or 'the first switch'} in the 10 s from {at:g} s on{lasted}", err=True
-                )
+                since = f"the {LONGEST_DELAY_US / 1e6:g} s from {at:g} s on{lasted}"
+                typer.echo(f"no packet came to {switch or 'the first switch'} in {since}", err=True)
         else:
             stops = explainer.journey(packet)
             lines = map(explainer.lines, stops) if full else journey_lines(stops)

@@ -61,6 +61,7 @@ def check(summary: Mapping[str, Any] | None) -> None:
 def _record(folder: RunFolder, summary: Mapping[str, Any], path: Path, tell: Callable[[float], None]) -> None:
     from topologies.explain.wiring import wiring_of  # an answer from the file needs none of these: a second's work
     from topologies.plan import make_plan
+    from topologies.results.summary import INTERRUPTED
     from topologies.scenario import load_scenario
     from topologies.simulation.kinds import kind_of, write_program
     from topologies.simulation.runner import FAILURES, SimulationOptions, simulate_scenario
@@ -86,7 +87,7 @@ def _record(folder: RunFolder, summary: Mapping[str, Any], path: Path, tell: Cal
             ended = simulate_scenario(scenario, options).outcome
         except FAILURES as error:
             raise ExplainError(f"the run cannot be played again: {error}") from None
-        if ended == "interrupted":
+        if ended == INTERRUPTED:
             raise ExplainError("interrupted while the run was played again")
         recorder.collect(duration)
         same = _begins_alike(folder.series / _SERIES, Path(again) / "run" / "series" / _SERIES)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.command.exits import EXIT_FAILED, EXIT_INTERRUPTED
-from topologies.results.summary import SessionResult, Summary, what_counts
+from topologies.results.summary import INTERRUPTED, SessionResult, Summary, what_counts
 from topologies.scenario.quantity import format_measured_rate, format_rate, format_size
 
 
@@ -25,7 +25,7 @@ def print_result(console: Console, summary: Summary, *, as_json: bool) -> None:
 
 def exit_status(summary: Summary) -> int:
     """Whether every expected receiver holds the whole file, for the shell."""
-    if summary.outcome == "interrupted":
+    if summary.outcome == INTERRUPTED:
         return EXIT_INTERRUPTED
     return 0 if summary.ok else EXIT_FAILED
 

@@ -125,6 +125,10 @@ class QueueResult:
     marked_packets: int
 
 
+INTERRUPTED: Final = "interrupted"
+"""Outcome of a run that a signal has ended."""
+
+
 @dataclass(slots=True)
 class Summary:
     """`summary.json`."""

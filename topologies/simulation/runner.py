@@ -32,7 +32,7 @@ from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolder, RunFolderError, create_run_folder, discard, remove_files
 from topologies.results.run_options import RunOptions
 from topologies.results.series import RunSeries
-from topologies.results.summary import Summary, summarize
+from topologies.results.summary import INTERRUPTED, Summary, summarize
 from topologies.scenario.network import Router
 from topologies.scenario.scenario import Scenario
 from topologies.simulation.network import SimulatedNetwork
@@ -82,7 +82,7 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
     if not as_json:
         for note in summary.notes:
             print_note(console, note)
-    if options.page is not None and summary.outcome != "interrupted":
+    if options.page is not None and summary.outcome != INTERRUPTED:
         options.page.wait()
     return exit_status(summary)
 

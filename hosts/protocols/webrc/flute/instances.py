@@ -4,11 +4,11 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Final
 
-from hosts.parts.doubt import GRACE_S
+from hosts.parts.doubt import FORGOTTEN_S, GRACE_S
 
 MOST: Final = 4096
 """That are remembered (ours)."""
-AGAIN_S: Final = 30.0
+AGAIN_S: Final = FORGOTTEN_S
 """After which one is read again, for a stranger may have taken its number (ours: as long as a farewell is in doubt)."""
 MOST_DOUBTED: Final = 16
 """Things that were said once (ours)."""

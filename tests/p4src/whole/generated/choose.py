@@ -32,10 +32,6 @@ class Chosen:
     steps: list[Step]
     reasons: dict[int, Reason]
 
-    @property
-    def statements(self) -> set[int]:
-        return {number for reason in self.reasons.values() for number in reason.statements}
-
 
 class Tracer:
     """Runs sequences on the interpreter and tells which statements packets pass."""
