@@ -114,4 +114,4 @@ def test_kill_minus_9_leaves_neither_namespaces_nor_programs(tmp_path: Path) -> 
     wait_for(lambda: process_start_time(pid) is None, "it is gone", 10.0)
     processes = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     assert not [process for process in processes if within(process, inode)]
-    assert named() <= before
+    wait_for(lambda: named() <= before, "no names stay, as those of tests beside this one do not")
