@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from hosts.endpoint import Address, Endpoint
 from hosts.protocol import Session
-from tests.hosts.network import Clock, Host, Link, Network
+from tests.hosts.host import Clock, Host
+from tests.hosts.link import Link
+from tests.hosts.network import Network
 
 
 class Dumbbell:

@@ -7,7 +7,7 @@ from typing import Any
 from hosts import protocols
 from hosts.endpoint import Address, PeerFinished, SessionEnded
 from tests.hosts.dumbbell import Dumbbell
-from tests.hosts.network import Clock
+from tests.hosts.host import Clock
 
 GROUP = Address("232.1.1.1", 5000)
 

@@ -16,7 +16,7 @@ from hosts.protocol import Session
 from hosts.protocols.arbor.packets import Blocks, encode_blocks
 from hosts.protocols.tfmcc.blocks import encode_status
 from tests.hosts.files import GROUP, FileWorld
-from tests.hosts.network import Clock
+from tests.hosts.host import Clock
 
 PROTOCOLS = ("arbor", "tfmcc")
 STATUS: dict[str, Callable[[int, int, int], bytes]] = {

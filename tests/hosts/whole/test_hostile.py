@@ -15,7 +15,8 @@ from hosts.endpoint import Address, Datagram, DeliverDatagram
 from hosts.protocol import Session
 from hosts.wire.header import HEADER_BYTES
 from tests.hosts.files import FileWorld
-from tests.hosts.network import Host, Network
+from tests.hosts.host import Host
+from tests.hosts.network import Network
 from tests.hosts.protocols.mtcp.world import World as MtcpWorld
 from tests.hosts.protocols.rla.world import World as RlaWorld
 

@@ -8,7 +8,8 @@ import pytest
 from hosts import protocols
 from hosts.endpoint import Address
 from hosts.protocol import Session
-from tests.hosts.network import Host, Network
+from tests.hosts.host import Host
+from tests.hosts.network import Network
 
 GROUP = Address("232.1.1.1", 5000)
 

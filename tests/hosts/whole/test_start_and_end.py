@@ -6,7 +6,7 @@ from hosts.endpoint import PeerFinished, PeerJoined, SessionEnded
 from hosts.parts.parting import INTERVAL_S
 from hosts.wire.farewell import ABORT_COPIES
 from tests.hosts.files import FileWorld
-from tests.hosts.network import Host
+from tests.hosts.host import Host
 
 PROTOCOLS = ("mtcp", "rla", "tfmcc", "arbor")
 QUICKLY_S = 0.3

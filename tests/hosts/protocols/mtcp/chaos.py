@@ -15,7 +15,9 @@ from hosts.protocol import Session
 from hosts.protocols.mtcp.aside import KEPT_BUFFERS
 from hosts.protocols.mtcp.receiver import MtcpReceiver
 from hosts.protocols.mtcp.sender import MtcpSender
-from tests.hosts.network import Clock, Host, Link, Network
+from tests.hosts.host import Clock, Host
+from tests.hosts.link import Link
+from tests.hosts.network import Network
 from tests.hosts.protocols.mtcp.world import GROUP, MTCP
 
 LIMIT_S = 900.0

@@ -9,7 +9,7 @@ from hosts.endpoint import Address
 from hosts.protocols.mtcp.receiver import MtcpReceiver
 from hosts.protocols.mtcp.sender import MtcpSender
 from tests.hosts.dumbbell import Dumbbell
-from tests.hosts.network import Clock, Host
+from tests.hosts.host import Clock, Host
 from tests.hosts.tcp import TcpReceiver, TcpSender
 
 GROUP = Address("232.1.1.1", 5000)

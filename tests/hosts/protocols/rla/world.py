@@ -9,7 +9,7 @@ from hosts.protocols.rla import PROTOCOL
 from hosts.protocols.rla.receiver import RlaReceiver
 from hosts.protocols.rla.sender import RlaSender
 from tests.hosts.dumbbell import Dumbbell
-from tests.hosts.network import Clock, Host
+from tests.hosts.host import Clock, Host
 
 GROUP = Address("232.1.4.1", 5000)
 

@@ -16,7 +16,8 @@ from hosts.security.manifest import Manifest, encode_manifest, is_manifest, pack
 from hosts.security.secured import secure
 from hosts.wire.tree.checking import TreeChecker
 from hosts.wire.tree.growing import GrownSource
-from tests.hosts.network import Host, Network
+from tests.hosts.host import Host
+from tests.hosts.network import Network
 
 GROUP = Address("239.6.0.0", 5000)
 SEED = bytes(range(32))

@@ -19,7 +19,8 @@ from hosts.security.schedule import LEAD_S, OVERLAP_S, Epoch, Schedule
 from hosts.security.sealing import Sealing
 from hosts.security.secured import secure
 from hosts.security.ticket import Ticket, digest
-from tests.hosts.network import Host, Network
+from tests.hosts.host import Host
+from tests.hosts.network import Network
 
 GROUP = Address("239.1.1.1", 5000)
 NAMES: Final = ("sender", "r1", "r2", "eve")

@@ -12,7 +12,8 @@ from hosts.endpoint import Address, Datagram
 from hosts.protocol import Session
 from hosts.security.keys import GroupKeys
 from hosts.security.secured import secure
-from tests.hosts.network import Host, Network
+from tests.hosts.host import Host
+from tests.hosts.network import Network
 
 GROUP = Address("239.6.0.0", 5000)
 KEYS = GroupKeys([(1, bytes(range(32)))])

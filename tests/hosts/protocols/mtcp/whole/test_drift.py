@@ -5,7 +5,7 @@ At 100 kbit/s a packet takes 116 ms, and Vegas lets two to four wait: taken for 
 """
 
 from hosts.endpoint import CongestionSignal
-from tests.hosts.network import Clock
+from tests.hosts.host import Clock
 from tests.hosts.protocols.mtcp.world import World
 
 LENGTH_S = 950.0

@@ -6,7 +6,7 @@ import pytest
 
 from hosts.endpoint import PeerDropped, PeerFinished
 from hosts.protocols.mtcp.receiver import MtcpReceiver
-from tests.hosts.network import Host
+from tests.hosts.host import Host
 from tests.hosts.protocols.mtcp.whole.test_joining import parents
 from tests.hosts.protocols.mtcp.world import World
 

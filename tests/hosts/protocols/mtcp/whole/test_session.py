@@ -14,7 +14,7 @@ from hosts.endpoint import (
 from hosts.parts.doubt import SILENCE_S
 from hosts.protocols.mtcp.packets import DATA_BYTES
 from hosts.protocols.mtcp.wire import Type
-from tests.hosts.network import Clock
+from tests.hosts.host import Clock
 from tests.hosts.protocols.mtcp.world import World
 
 
