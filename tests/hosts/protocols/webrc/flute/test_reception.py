@@ -73,16 +73,28 @@ def test_several_files_and_a_table_of_several_symbols_in_any_order(scheme: int) 
     assert not reception.is_complete or reception.decoder is not None
 
 
-def test_files_of_a_session_become_whole_at_about_the_same_time_and_sooner_with_priority() -> None:
-    sender = carousel({"a": RNG.randbytes(20_000), "b": RNG.randbytes(200)})
-    sender.add(content_of("c", RNG.randbytes(20_000), priority=2.0))
+def came(sender: Carousel) -> dict[str, int]:
+    """With which packet each file was whole."""
     reception, seen = Reception(), {}
-    take(reception, [table(sender) for _ in range(40)])
-    for number in range(900):
+    take(reception, [table(sender) for _ in range(300)])
+    for number in range(1400):
         for name in take(reception, [symbol(sender)]):
             seen[name] = number
+    return seen
+
+
+def test_small_files_come_early_and_the_sooner_with_priority() -> None:
+    sender = carousel({"a": RNG.randbytes(40_000), "b": RNG.randbytes(400)})
+    sender.add(content_of("c", RNG.randbytes(40_000), priority=2.0))
+    seen = came(sender)
     assert seen["c"] < 0.7 * seen["a"]
-    assert seen["b"] < 1.1 * seen["a"]
+    assert seen["b"] < 0.2 * seen["a"]
+
+
+def test_many_small_files_keep_a_large_one_back_by_a_quarter_at_most() -> None:
+    seen = came(carousel({"a": RNG.randbytes(96 * 400), **{f"{n}": RNG.randbytes(96 * 30) for n in range(20)}}))
+    assert len(seen) == 21
+    assert max(seen.values()) < 1.05 * 1.25 * (400 + 20 * 30)
 
 
 def test_new_files_come_with_another_instance_and_old_ones_go() -> None:
