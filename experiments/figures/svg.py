@@ -16,6 +16,7 @@ from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
 from experiments.figures.extents import PLACE, RECTANGLE, STRAIGHT, Box, box_of, extent, meet
+from experiments.figures.moves import moved
 
 STYLE: Final[Mapping[Any, Any]] = {
     "svg.fonttype": "none",
@@ -69,6 +70,8 @@ def in_tenths(svg: str) -> str:
         places = {"viewBox"} if element is root else {"x", "y", "width", "height", "d"}
         for name in places & attributes.keys():
             attributes[name] = _tenths(attributes[name])
+        if "d" in attributes:
+            attributes["d"] = moved(attributes["d"])
         if (turned := attributes.get("transform")) is not None:
             turned = _ROTATED.sub(lambda found: f"rotate({found[1]} {_tenths(found[2])})", turned)
             attributes["transform"] = _MOVED.sub(lambda found: f"translate({_tenths(found[1])})", turned)
