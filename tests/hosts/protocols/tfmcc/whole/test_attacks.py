@@ -22,7 +22,7 @@ from hosts.protocols.tfmcc.packets import (
 from hosts.protocols.tfmcc.rate_float import encode_rate, encode_rtt
 from hosts.protocols.tfmcc.receiver import TfmccReceiver
 from hosts.protocols.tfmcc.sender import TfmccSender
-from tests.hosts.protocols.tfmcc.test_sender import GROUP, OWN, Talk
+from tests.hosts.protocols.tfmcc.talk import GROUP, OWN, Talk
 from tests.hosts.protocols.tfmcc.world import World
 
 BOTTLENECK = {"rate_bps": 2e6, "delay_us": 20_000, "limit_packets": 20}
