@@ -1,7 +1,6 @@
-"""The sender alone: admission, windows, and what it ignores."""
+"""The sender alone: its start and its end, windows, and what it ignores."""
 
 import random
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -9,98 +8,47 @@ from hypothesis import strategies as st
 
 from hosts.endpoint import (
     Address,
-    Datagram,
     Effect,
     PeerFinished,
     PeerJoined,
-    PeerRefused,
     Send,
     SendRun,
     SessionEnded,
     SessionStarted,
 )
-from hosts.parts.silence import PROVEN_TIMES, SILENT_S, START_BYTES
 from hosts.protocol import Session
 from hosts.protocols.mtcp.control import (
     Announce,
-    Entry,
-    Join,
     JoinAck,
     Probe,
-    State,
     encode_abort,
     encode_fin,
-    encode_join,
     encode_probe_ack,
-    encode_report,
 )
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import SACK_BITS, Data, Packet, encode_data, encode_feedback, parse
+from hosts.protocols.mtcp.packets import SACK_BITS, Data, encode_data, encode_feedback
 from hosts.protocols.mtcp.sender import MANY_CHILDREN, MtcpSender
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
 from hosts.wire.reason import Reason
+from tests.hosts.protocols.mtcp.sender_bench import (
+    GROUP,
+    ONE,
+    STRANGER,
+    TWO,
+    SenderBench,
+    data,
+    join,
+    packets,
+    sending,
+)
 from tests.hosts.protocols.mtcp.test_packets import examples
 
-GROUP = Address("232.1.1.1", 5000)
-ME = Address("10.0.0.1", 4000)
-ONE = Address("10.0.0.2", 4001)
-TWO = Address("10.0.0.3", 4001)
-STRANGER = Address("10.0.0.9", 4001)
-
-
-def join(window: int) -> bytes:
-    """A leaf's."""
-    return encode_join(Join(7, False, False, False, True, 0, window, 0))
-
-
-class Bench:
-    """A sender and a hand on its clock."""
-
-    def __init__(self, receivers: int = 1, **options: float | str) -> None:
-        self.now = 100.0
-        self.core = MtcpSender(
-            Session(GROUP, None, 7, receivers, 10.0),
-            MtcpOptions(**options),  # type: ignore[arg-type]
-            random.Random(1),
-        )
-        self.started = list(self.core.start(now=self.now))
-
-    def get(self, data: bytes, source: Address = ONE) -> list[Effect]:
-        return list(self.core.receive(Datagram(data, source, ME), now=self.now))
-
-    def ack(
-        self, cumulative: int, *, window: int = 1 << 20, source: Address = ONE, min_cwnd: int = UNLIMITED
-    ) -> list[Effect]:
-        return self.get(encode_feedback(7, False, cumulative, 0, 0, 0, min_cwnd, 0, window, 0), source)
-
-    def write(self, size: int) -> list[Effect]:
-        return list(self.core.write(bytes(size), now=self.now))
-
-    def wake(self) -> list[Effect]:
-        assert self.core.wake_at is not None
-        self.now = max(self.now, self.core.wake_at)
-        return list(self.core.handle_timer(now=self.now))
-
-
-def packets(effects: list[Effect], to: Address | None = None) -> list[Packet]:
-    return [
-        parse(effect.data)
-        for effect in effects
-        if isinstance(effect, Send) and (to is None or effect.destination == to)
-    ]
-
-
-def data(effects: list[Effect]) -> list[int]:
-    """Sequence numbers of the DATA packets."""
-    return [packet.seq for packet in packets(effects, GROUP) if isinstance(packet, Data)]
-
-
-# --- admission
+# --- the start
 
 
 def test_it_announces_itself_until_enough_have_joined() -> None:
-    bench = Bench(2)
+    bench = SenderBench(2)
     assert packets(bench.started, GROUP) == [Announce(7, 1400)]
     assert packets(bench.wake(), GROUP) == [Announce(7, 1400)]
     effects = bench.get(join(5000))
@@ -114,7 +62,7 @@ def test_it_announces_itself_until_enough_have_joined() -> None:
 
 
 def test_it_starts_without_those_that_are_not_waited_for() -> None:
-    bench = Bench(2)
+    bench = SenderBench(2)
     assert list(bench.core.start_now(now=bench.now)) == []
     assert bench.core.state == "waiting"
     bench.get(join(5000))
@@ -123,88 +71,26 @@ def test_it_starts_without_those_that_are_not_waited_for() -> None:
     assert list(bench.core.start_now(now=bench.now)) == []
 
 
-def test_who_lost_its_parent_is_taken_without_room_before_it_is_given_up() -> None:
-    """Everybody else may have discarded what it lacks; the sender keeps it for the orphan, and has the last word."""
-    below = Address("10.0.0.4", 4001)
-    bench = Bench(3, fan_out=2)
-    bench.get(join(5000))
-    bench.get(join(5000), TWO)
-    bench.get(encode_report(7, 1, [Entry(below, ONE, 1, State.ACTIVE, Reason.NONE, False, False)]))
-    bench.write(1400)
-    bench.get(encode_abort(7, Reason.INTERRUPTED))
-    bench.get(join(5000), STRANGER)
-    assert set(bench.core.agent.children) == {TWO, STRANGER}
-
-    def try_again(epoch: int) -> Reason:
-        answer = packets(bench.get(encode_join(Join(7, False, False, True, True, epoch, 5000, 0)), below), below)[0]
-        assert isinstance(answer, JoinAck)
-        return answer.reason
-
-    assert try_again(2) is Reason.FULL
-    bench.now += 0.6 * 2 * bench.core.options.parent_timeout_s
-    assert try_again(3) is Reason.NONE
-    assert below in bench.core.agent.children
-
-
-def test_a_repeated_join_is_answered_again() -> None:
-    bench = Bench(1)
-    bench.get(join(5000))
-    effects = bench.get(join(5000))
-    assert packets(effects) == [JoinAck(7, False, Reason.NONE, 0, 0, 0, 0, ONE)]
-    assert len(bench.core.agent.children) == 1
-
-
-def test_latecomers_are_refused_once_somebody_has_shown_that_it_is_there() -> None:
-    bench = Bench(1)
-    bench.get(join(5000))
-    bench.write(PROVEN_TIMES * 1400)
-    for number in range(PROVEN_TIMES):
-        assert bench.core.agent.store.first_offset == 0
-        bench.ack(number + 1)
-        bench.now += SILENT_S
-    effects = bench.get(join(5000), TWO)
-    assert packets(effects, TWO) == [JoinAck(7, False, Reason.STARTED, 0, child=TWO)]
-    assert PeerRefused(TWO, "the session has already started") in effects
-
-
-def test_nobody_has_the_start_thrown_away_by_an_acknowledgment_but_much_is_not_kept() -> None:
-    bench = Bench(1)
-    bench.get(join(5000))
-    bench.write(2 * 1400)
-    bench.ack(2)
-    assert JoinAck(7, False, Reason.NONE, 0, 1, child=TWO) in packets(bench.get(join(5000), TWO), TWO)
-    store = bench.core.agent.store
-    while store.first_offset == 0:
-        bench.write(1400)
-        assert bench.core.agent.end_offset <= START_BYTES + 2 * 1400
-        bench.ack(store.end)
-        bench.ack(store.end, source=TWO)
-
-
-def test_who_left_does_not_come_back() -> None:
-    bench = Bench(2)
-    bench.get(join(5000))
-    bench.get(encode_abort(7, Reason.INTERRUPTED))
-    assert packets(bench.get(join(5000))) == [JoinAck(7, False, Reason.STARTED, 0, child=ONE)]
-
-
 def test_a_random_session_id_from_the_seed() -> None:
     numbers = {MtcpSender(Session(GROUP), MtcpOptions(), random.Random(seed)).number for seed in (1, 1, 2)}
     assert len(numbers) == 2
     assert all(0 < number < 2**32 for number in numbers)
 
 
+def test_many_children_make_it_patient() -> None:
+    bench = SenderBench(MANY_CHILDREN, patience_s=0.004)
+    patience = []
+    for number in range(MANY_CHILDREN):
+        bench.get(join(1 << 20), Address(f"10.0.1.{number}", 4001))
+        patience.append(bench.core.patience_s)
+    assert patience == [0.0] * (MANY_CHILDREN - 1) + [0.004]
+
+
 # --- windows
 
 
-def sending(**options: float | str) -> Bench:
-    bench = Bench(1, **options)
-    bench.get(join(1 << 20))
-    return bench
-
-
 def test_nothing_leaves_before_the_start() -> None:
-    bench = Bench(1)
+    bench = SenderBench(1)
     assert bench.write(10_000) == []
     assert data(bench.get(join(1 << 20))) == [0]
 
@@ -269,7 +155,7 @@ def test_a_subtree_s_smaller_window_counts() -> None:
 
 
 def test_it_sends_no_more_than_is_advertised() -> None:
-    bench = Bench(1)
+    bench = SenderBench(1)
     bench.get(join(3000))
     bench.core.agent.congestion.window.cwnd = 10.0
     assert data(bench.write(50_000)) == [0, 1]
@@ -318,12 +204,12 @@ def test_the_send_buffer_is_bounded() -> None:
 # --- the end
 
 
-def finished(bench: Bench) -> None:
+def finished(bench: SenderBench) -> None:
     bench.write(100)
     bench.core.finish(now=bench.now)
 
 
-def gone(bench: Bench) -> list[Effect]:
+def gone(bench: SenderBench) -> list[Effect]:
     """What is left once it has said that it goes."""
     for _ in range(ABORT_COPIES):
         bench.wake()
@@ -379,7 +265,7 @@ def test_who_says_twice_that_it_has_all_is_believed_though_nobody_told_of_it() -
 
 
 def test_closing_tells_everybody() -> None:
-    bench = Bench(2)
+    bench = SenderBench(2)
     bench.get(join(5000))
     effects = list(bench.core.close(now=bench.now, reason="stop"))
     assert packets(effects, ONE) == [Abort(7, Reason.INTERRUPTED)]
@@ -424,7 +310,7 @@ def test_dropped_and_counted(packet: bytes, source: Address, counter: str) -> No
 )
 def test_nothing_makes_it_raise(steps: list[tuple[bytes, list[tuple[int, int]], Address, float]]) -> None:
     """Any bytes, from receivers or not, at any time."""
-    bench = Bench(2)
+    bench = SenderBench(2)
     bench.get(join(1 << 20), ONE)
     bench.get(join(1 << 20), TWO)
     bench.write(100_000)
@@ -439,38 +325,3 @@ def test_nothing_makes_it_raise(steps: list[tuple[bytes, list[tuple[int, int]], 
         if wake_at is not None and wake_at <= bench.now:
             bench.core.handle_timer(now=bench.now)
         bench.core.sample(now=bench.now)
-
-
-def test_many_children_make_it_patient() -> None:
-    bench = Bench(MANY_CHILDREN, patience_s=0.004)
-    patience = []
-    for number in range(MANY_CHILDREN):
-        bench.get(join(1 << 20), Address(f"10.0.1.{number}", 4001))
-        patience.append(bench.core.patience_s)
-    assert patience == [0.0] * (MANY_CHILDREN - 1) + [0.004]
-
-
-@pytest.mark.parametrize("count", [2, 3, 10, 100])
-def test_children_that_joined_together_are_probed_in_turn(count: int) -> None:
-    """All at once, every two seconds, they would be a burst as long as there are children. A repair's answer, which
-    measures the round trip time too, changes nothing."""
-    bench = Bench(count, fan_out=count)
-    children = [Address("10.0.0.2", 4000 + index) for index in range(count)]
-    for child in children:
-        bench.get(join(1 << 20), child)
-    probed: dict[Address, list[float]] = {child: [] for child in children}
-    while bench.now < 120:
-        for effect in bench.wake():
-            if isinstance(effect, Send) and isinstance(probe := parse(effect.data), Probe):
-                probed[effect.destination].append(bench.now)
-                bench.now += 1e-5
-                bench.get(encode_probe_ack(7, probe.time_us, 0), effect.destination)
-                for record in bench.core.agent.children.values():
-                    record.rtt.add(0.01)
-    for times in probed.values():
-        # At once and then in its place, but for the hundred answers' own time.
-        assert all(2 - 0.01 < later - sooner < 2 + 0.01 for sooner, later in pairwise(times[2:]))
-        assert 0.99 < times[2] - times[1] < 2.01
-    steady = sorted(at for times in probed.values() for at in times[3:])
-    gaps = [later - sooner for sooner, later in pairwise(steady)]
-    assert min(gaps) > 0.25 / count

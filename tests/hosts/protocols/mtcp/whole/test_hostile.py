@@ -26,14 +26,14 @@ from hosts.protocols.mtcp.store import PacketStore, StoredPacket
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
-from tests.hosts.protocols.mtcp.test_sender import GROUP, ME, ONE, STRANGER, TWO, Bench, join, packets
+from tests.hosts.protocols.mtcp.sender_bench import GROUP, ME, ONE, STRANGER, TWO, SenderBench, join, packets
 
 CHILD = Address("10.0.0.7", 4001)
 NEXT = Address("10.0.0.2", 4001)
 
 
 def test_a_child_s_word_on_its_buffer_does_not_make_the_sender_keep_everything() -> None:
-    bench = Bench(buffer_bytes=64 * 1400)
+    bench = SenderBench(buffer_bytes=64 * 1400)
     bench.get(join(UNLIMITED))
     most = 0
     for seq in range(3000):
@@ -48,7 +48,7 @@ def test_a_child_s_word_on_its_buffer_does_not_make_the_sender_keep_everything()
 
 def test_who_comes_and_goes_is_remembered_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roster, "MAX_MEMBERS", 100)
-    bench = Bench(receivers=1000)
+    bench = SenderBench(receivers=1000)
     for index in range(400):
         source = Address(f"10.1.{index >> 8}.{index & 255}", 4001)
         bench.get(join(1 << 20), source)
@@ -61,7 +61,7 @@ def test_who_comes_and_goes_is_remembered_as_long_as_there_is_room(monkeypatch: 
 
 def test_a_member_that_has_what_was_never_sent_is_not_taken() -> None:
     """As one of a session before, of the same number, that the sender knows nothing of."""
-    bench = Bench()
+    bench = SenderBench()
     bench.get(join(1 << 20))
     bench.write(1400)
     for cumulative, reason in ((5, Reason.NOT_HELD), (SACK_BITS, Reason.NOT_HELD), (1, Reason.NONE)):
@@ -73,7 +73,7 @@ def test_a_member_that_has_what_was_never_sent_is_not_taken() -> None:
 
 
 def test_an_echo_older_than_any_round_trip_does_not_put_the_others_repairs_off() -> None:
-    bench = Bench(receivers=2)
+    bench = SenderBench(receivers=2)
     bench.get(join(1 << 20), ONE)
     bench.get(join(1 << 20), TWO)
     bench.write(1400)
@@ -157,7 +157,7 @@ def test_only_what_is_said_to_the_group_begins_a_session() -> None:
 
 def test_children_beyond_16_bits_of_numbers_are_admitted_and_never_merged() -> None:
     """Numbers grow with everybody who ever joined; switches know the first 128 only, and 2^16 is told as 0."""
-    bench = Bench(receivers=1000, assist="switch", fan_out=1000)
+    bench = SenderBench(receivers=1000, assist="switch", fan_out=1000)
 
     def admit(index: int) -> JoinAck:
         source = Address(f"10.1.{index >> 8}.{index & 255}", 4001)
