@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.topologies.scenario.test_load import GOOD
+from tests.topologies.scenario.example import GOOD
 from topologies.scenario import ScenarioError, parse_scenario
 
 CASES = {
