@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from hosts.wire.seq import MASK
-from tests.p4src.models.aggregation import bitmap
+from tests.p4src.models.bitmaps import bitmap
 
 SWITCH_PORTS = frozenset({6, 7})
 

@@ -7,7 +7,7 @@ from itertools import count
 from hosts.protocols.rla.packets import CHILD_BITS, Ack
 from hosts.wire.seq import MASK
 from tests.p4src.bench.program import number
-from tests.p4src.models.aggregation import bitmap, members
+from tests.p4src.models.bitmaps import bitmap, members
 from tests.p4src.models.passed import IDLE_MS, PassedModel
 
 SLOTS = number("RLA_SLOTS")

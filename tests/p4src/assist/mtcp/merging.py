@@ -13,7 +13,7 @@ from tests.p4src.bench.packets import host_ip
 from tests.p4src.bench.program import program
 from tests.p4src.bench.runs import STARTS, Modelled
 from tests.p4src.bench.target import Target
-from tests.p4src.models.aggregation import AggregationModel
+from tests.p4src.models.mtcp.aggregation import AggregationModel
 
 PARENT = host_ip(PARENT_PORT)
 

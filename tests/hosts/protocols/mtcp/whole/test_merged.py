@@ -19,7 +19,7 @@ from hosts.protocols.mtcp.packets import SACK_BITS, Feedback, Repair, parse
 from hosts.protocols.mtcp.paper_control import PaperControl
 from hosts.protocols.mtcp.wire import UNLIMITED
 from tests.hosts.protocols.mtcp.parent import make_agent, multicast
-from tests.p4src.models.aggregation import AggregationModel
+from tests.p4src.models.mtcp.aggregation import AggregationModel
 
 OPTIONS = MtcpOptions(rules="paper")
 PARENT = "10.0.0.1"

@@ -7,141 +7,23 @@ are microseconds of the switch. The rules are those of docs/assist.md.
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 
 from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback
 from hosts.wire.seq import MASK
 from tests.p4src.bench.feedback import PARENT_PORT
 from tests.p4src.bench.program import number
+from tests.p4src.models.bitmaps import bitmap, members
+from tests.p4src.models.mtcp.delays import measure
+from tests.p4src.models.mtcp.nacks import answers, asks_anew, known_below, lacked_packets
+from tests.p4src.models.mtcp.state import Port, Slot
+from tests.p4src.models.mtcp.summary import aggregate, is_due
 from tests.p4src.models.passed import PassedModel
 
 SLOTS = number("MTCP_SLOTS")
-PERIOD_US, HOLDERS_US = number("FEEDBACK_PERIOD_US"), number("MTCP_HOLDERS_US")
 SILENCE_US, GAP_US = number("MTCP_SILENCE_US"), number("MTCP_GAP_US")
 CHANGE_US, IDLE_US = number("MTCP_CHANGE_US"), number("FEEDBACK_IDLE_US")
-BASE_US = number("MTCP_BASE_US")
-FIRST_RTT_US = number("MTCP_FIRST_RTT_US")
-MAX_BEHIND, LEAST_MARGIN_US = number("FEEDBACK_MAX_BEHIND"), number("MTCP_LEAST_MARGIN_US")
-
-
-def members(bitmap: int) -> frozenset[int]:
-    """The bits of a bitmap as a set."""
-    return frozenset(at for at, bit in enumerate(reversed(f"{bitmap:b}")) if bit == "1")
-
-
-def bitmap(numbers: Iterable[int]) -> int:
-    """The reverse of `members`."""
-    return sum(1 << number for number in numbers)
-
-
-@dataclass(frozen=True)
-class Recent:
-    """Packets, each remembered for one to two times of a length that whoever asks says. Packets are known by their
-    numbers modulo SACK_BITS.
-    """
-
-    at: int = 0
-    later: frozenset[int] = frozenset()
-    before: frozenset[int] = frozenset()
-
-    @property
-    def all(self) -> frozenset[int]:
-        """What is remembered."""
-        return self.later | self.before
-
-    def aged(self, limit: int, now: int) -> "Recent":
-        """Without what is too old."""
-        if now - self.at < limit:
-            return self
-        if now - self.at < 2 * limit:
-            return Recent(self.at + limit, frozenset(), self.later)
-        return Recent(now)
-
-    def add(self, packets: frozenset[int]) -> "Recent":
-        """These, too."""
-        return replace(self, later=self.later | packets)
-
-    def without(self, packet: int) -> "Recent":
-        """Forget one."""
-        return replace(self, later=self.later - {packet}, before=self.before - {packet})
-
-
-@dataclass
-class Least:
-    """The least delay of a child: since a time, and of the time before."""
-
-    since: int
-    later: int
-    before: int
-
-    @property
-    def value(self) -> int:
-        """Of both."""
-        return min(self.later, self.before)
-
-    def add(self, rtd: int, now: int, *, again: bool) -> None:
-        """A sample; `again`: the least is that of the last while only."""
-        if again and now - self.since >= BASE_US:
-            self.before = self.later if now - self.since < 2 * BASE_US else rtd
-            self.since, self.later = now, rtd
-        self.later = min(self.later, rtd)
-
-
-@dataclass
-class Port:
-    """What a port's neighbour last said for its children."""
-
-    children: frozenset[int]
-    holders: frozenset[int]
-    cumulative: int
-    above: frozenset[int]  # packets beyond the cumulative one that have arrived
-    cwnd: int
-    twnd: int
-    window: int
-    heard: int  # active time
-    repair_echo: int
-    echo: int = 0  # of the last sample
-    queue: int = 0
-    bound: int = 0
-    mean: int = 0
-    deviation: int = 0
-    wanted: frozenset[int] = frozenset()  # asked for and not sent
-    served: Recent = field(default_factory=Recent)  # sent
-    since: int | None = None  # it has waited for something
-
-
-@dataclass
-class Sent:
-    """The last summary."""
-
-    cumulative: int
-    above: frozenset[int]
-    children: frozenset[int]
-    holders: frozenset[int]
-    cwnd: int
-    twnd: int
-    window: int
-    at: int
-
-
-@dataclass
-class Slot:
-    """One parent's feedback."""
-
-    owner: tuple[int, str]
-    used_at: int
-    active: int = 0
-    ports: dict[int, Port] = field(default_factory=dict)
-    sent: Sent | None = None
-    repeats: int = 0
-    rtt: dict[int, int] = field(default_factory=dict)  # port -> what a probe said
-    asked: Recent = field(default_factory=Recent)  # in NACKs that passed, and not repaired since
-    addressed: dict[int, int] = field(default_factory=dict)  # port -> when the last repair to a child there was sent
-    least: dict[int, Least] = field(default_factory=dict)  # child -> least RTD
-    changed_at: dict[int, int] = field(default_factory=dict)
-    plain_until: dict[int, int] = field(default_factory=dict)
+MAX_BEHIND = number("FEEDBACK_MAX_BEHIND")
 
 
 class AggregationModel:
@@ -216,10 +98,12 @@ class AggregationModel:
         refusal = _refusal(slot, port, packet, now)
         if refusal == "part" and packet.nack:
             above = frozenset(cumulative + 1 + bit for bit in members(packet.sack))
-            below = _asks_anew(slot, port, slot.ports[port], cumulative, _lacked(cumulative, above), now, part=True)
+            below = asks_anew(
+                slot, port, slot.ports[port], cumulative, lacked_packets(cumulative, above), now, part=True
+            )
             if below is None:
                 return "repeated", None
-            return "part", _known_below(packet, below)
+            return "part", known_below(packet, below)
         if refusal is None and any(other.children & members(packet.children) for other in others.values()):
             slot.ports.pop(port, None)
             refusal = "shared_port"
@@ -240,7 +124,7 @@ class AggregationModel:
             if cumulative == before.cumulative:
                 again = above <= before.above
                 above |= before.above
-            repaired = packet.repaired if packet.merged else _answers(slot, port, before, packet)
+            repaired = packet.repaired if packet.merged else answers(slot, port, before, packet)
         mine = Port(
             members(packet.children),
             members(packet.holders),
@@ -257,14 +141,14 @@ class AggregationModel:
             mine.mean, mine.deviation = before.mean, before.deviation
             mine.wanted, mine.served, mine.since = before.wanted, before.served, before.since
         slot.ports[port] = mine
-        rtd = _measure(slot, port, mine, packet, others, now)
+        rtd = measure(slot, port, mine, packet, others, now)
 
         repeat = False
         told = packet
         if packet.nack:
-            below = _asks_anew(slot, port, mine, cumulative, _lacked(cumulative, above), now, part=False)
+            below = asks_anew(slot, port, mine, cumulative, lacked_packets(cumulative, above), now, part=False)
             repeat = below is None
-            told = _known_below(packet, below)
+            told = known_below(packet, below)
         if not known:
             return "first", told
         if packet.nack and not repeat:
@@ -272,8 +156,8 @@ class AggregationModel:
         if not others:
             return "alone", packet
 
-        summary = _aggregate([mine, *others], now)
-        advanced, due = _is_due(slot.sent, summary, again)
+        summary = aggregate([mine, *others], now)
+        advanced, due = is_due(slot.sent, summary, again)
         if repeat:
             slot.repeats = min(slot.repeats + 1, 0xFFFF)
         if repaired:
@@ -361,108 +245,3 @@ def _refusal(slot: Slot, port: int, packet: Feedback, now: int) -> str | None:
         del slot.ports[port]
         return "shared_port"
     return None
-
-
-def _measure(slot: Slot, port: int, mine: Port, packet: Feedback, others: list[Port], now: int) -> int | None:
-    """Takes a sample of the relative time delay; returns it."""
-    if not packet.echo_time_us:
-        return None
-    rtd = now - packet.echo_time_us - packet.held_us
-    if packet.number not in slot.least:
-        first = rtd - min((other.queue for other in others if other.echo), default=0)
-        slot.least[packet.number] = Least(now, first, first)
-    else:
-        slot.least[packet.number].add(rtd, now, again=packet.relearn)
-    mine.queue = rtd - slot.least[packet.number].value
-    if packet.merged:
-        mine.queue += packet.queue_us
-        mine.bound = rtd + packet.bound_us
-    elif packet.echo_time_us != mine.echo:
-        if not mine.echo:
-            mine.mean = rtd
-            mine.deviation = slot.rtt.get(port, 0) // 2
-        else:
-            error = rtd - mine.mean
-            mine.mean += error // 8
-            mine.deviation += (abs(error) - mine.deviation) // 4
-        mine.bound = mine.mean + max(4 * mine.deviation, LEAST_MARGIN_US)
-    mine.echo = packet.echo_time_us
-    return rtd
-
-
-def _answers(slot: Slot, port: int, before: Port, packet: Feedback) -> bool:
-    """Whether a child answers a repair that was addressed to it: of copies its parent does not know."""
-    addressed = slot.addressed.get(port)
-    if addressed is None or before.repair_echo & MASK == packet.repair_echo_us & MASK:
-        return False
-    return not before.repair_echo or (before.repair_echo - addressed & MASK) >> 31 == 1
-
-
-def _lacked(cumulative: int, above: frozenset[int]) -> frozenset[int]:
-    """All that is missing below the highest packet that has arrived."""
-    missing = set(range(cumulative, max(above, default=cumulative + 1))) - above
-    return frozenset(seq % SACK_BITS for seq in missing)
-
-
-def _known_below(nack: Feedback, below: int | None) -> Feedback:
-    """A NACK that passes says how much of it need not be asked for again: all, when nothing is new."""
-    return nack._replace(repeats=max(nack.repeats, 0xFFFF if below is None else below))
-
-
-def _asks_anew(
-    slot: Slot, port: int, mine: Port, cumulative: int, lacked: frozenset[int], now: int, *, part: bool
-) -> int | None:
-    """The first packet, counted from `cumulative`, that a NACK asks for and nobody has asked for lately; 0 when it asks
-    because it has waited for a round trip; None when it asks for nothing.
-    """
-    rtt = slot.rtt.get(port)
-    limit = FIRST_RTT_US if rtt is None else rtt + rtt // 8
-    mine.served = mine.served.aged(limit, now)
-    asked = slot.asked.aged(limit, now)
-    if part:
-        mine.wanted |= lacked
-    else:
-        lacked -= mine.served.all
-        mine.wanted = lacked
-    overdue = bool(lacked) and mine.since is not None and now - mine.since >= limit
-    fresh = lacked - asked.all
-    below = None
-    if fresh or overdue:
-        below = min(((packet - cumulative) % SACK_BITS for packet in fresh), default=0)
-        slot.asked = asked.add(lacked)
-        mine.since = None
-    if not lacked:
-        mine.since = None
-    elif mine.since is None:
-        mine.since = now
-    return below
-
-
-def _aggregate(ports: list[Port], now: int) -> Sent:
-    cumulative = min(port.cumulative for port in ports)
-    reach = frozenset(range(cumulative + 1, cumulative + 1 + SACK_BITS))
-    return Sent(
-        cumulative,
-        reach.intersection(*({*range(cumulative + 1, port.cumulative), *port.above} for port in ports)),
-        frozenset().union(*(port.children for port in ports)),
-        frozenset().union(*(port.holders for port in ports if port.cumulative == cumulative)),
-        min(port.cwnd for port in ports),
-        max(port.twnd for port in ports),
-        min(port.window for port in ports),
-        now,
-    )
-
-
-def _is_due(last: Sent | None, now: Sent, again: bool) -> tuple[bool, bool]:
-    """Whether the aggregate has advanced, and whether a summary is due."""
-    if last is None or now.cumulative > last.cumulative:
-        return True, True
-    if now.cumulative == last.cumulative and not now.above <= last.above:
-        return True, True
-    if now.children != last.children or now.cwnd != last.cwnd or now.twnd < last.twnd:
-        return False, True
-    if now.window > last.window and now.window // 2 >= last.window:
-        return False, True
-    ended = now.at - last.at >= PERIOD_US
-    told = again or now.twnd != last.twnd or now.window != last.window
-    return False, (ended and told) or (now.at - last.at >= HOLDERS_US and now.holders != last.holders)
