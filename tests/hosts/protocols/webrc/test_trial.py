@@ -1,10 +1,11 @@
-"""A join on trial, with losses and epochs given by hand."""
+"""A join on trial, with losses and epochs given by hand; alone, and within a receiver's control."""
 
 import pytest
 
 from hosts.protocols.webrc.rates import Rates
 from hosts.protocols.webrc.trial import OVERLOADED_EPOCHS, Trial
 from hosts.protocols.webrc.waves import Waves
+from tests.hosts.protocols.webrc.fluid_path import joined_by_today_s_rules
 
 EPOCH = 0.25
 ARTT = 0.1
@@ -113,3 +114,57 @@ def test_who_asks_loses_by_others_joins_already() -> None:
     asked.begin(is_asked=True)
     asked.count(60, 25, 2.0, is_marked=False, is_joining=False)  # a third more than comes through
     assert asked.has_failed
+
+
+def test_a_join_that_brings_losses_is_taken_back_at_once_and_not_tried_again_for_a_while() -> None:
+    path = joined_by_today_s_rules()
+    control = path.control
+    events, at = control.loss_events, path.now + path.rtt
+    for number in range(1, 5):
+        assert not control.is_too_much(at)
+        control.packets(3, 1, at + number * 0.01)  # a quarter is lost: what the wave has brought
+    at += 0.05
+    assert control.is_too_much(at)
+    assert control.loss_events == events + 1
+    control.left(control.rates.waves_joined, at)
+    assert not control.is_too_much(at + 1.0)
+    waited = 0
+    while not path.epoch(join=False):
+        waited += 1
+        assert waited < 20
+    assert waited >= 2
+
+
+def test_few_losses_after_a_join_are_no_reason_to_take_it_back() -> None:
+    path = joined_by_today_s_rules()
+    for number in range(1, 20):
+        path.control.packets(20, int(number % 5 == 0), path.now + path.rtt + number * 0.01)
+    assert not path.control.is_too_much(path.now + 0.3)
+
+
+def test_what_a_join_brings_too_much_is_one_event_until_rates_have_fallen_by_that() -> None:
+    """A queue hides it from the trial until less is missing than the trial sees; that takes as long again."""
+    path = joined_by_today_s_rules(16)
+    control = path.control
+    path.bottleneck = 0.87 * control.rates.arr
+    for _ in range(4):
+        path.epoch(join=False)
+    assert control.artt is not None
+    events, at = control.loss_events, path.now
+    while at < path.now + 2.3:
+        control.packets(30, 1, at, due_at=[at])
+        at += control.artt
+    assert control.loss_events == events + 1
+    control.packets(30, 1, path.now + 3.0, due_at=[path.now + 3.0])
+    assert control.loss_events == events + 2
+
+
+def test_a_wave_that_flowed_already_brought_no_losses() -> None:
+    path = joined_by_today_s_rules()
+    control = path.control
+    assert control.artt is not None
+    path.rtt = control.artt / 4
+    while not path.epoch():
+        pass
+    control.packets(15, 5, path.now + path.rtt)
+    assert not control.is_too_much(path.now + path.rtt)
