@@ -23,36 +23,7 @@ BAD = {
     ),
     "no switch": ("kind: p4", "kind: host", "3: nodes: no switch"),
     "outside 10/8": ("10.0.7.7", "192.168.0.1", "6: nodes.b.address: 192.168.0.1 is not in 10.0.0.0/8"),
-    "address taken": (
-        "a: {kind: host}",
-        "a: {kind: host, address: 10.0.7.7}",
-        "6: nodes.b.address: 10.0.7.7 is",
-    ),
-    "unknown queue": (
-        "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}",
-        "{kind: sfq}",
-        "14: links[2].toward.c.queue: kind `sfq` is none of `droptail`, `red`, `codel`, `fq_codel`, `pie`, `dualpi2`",
-    ),
-    "another queue's field": (
-        "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}",
-        "{kind: codel, alpha: 1}",
-        "14: links[2].toward.c.queue.alpha: unknown field",
-    ),
-    "two limits": (
-        "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}",
-        "{kind: pie, bytes: 64 kB, packets: 5}",
-        "14: links[2].toward.c.queue: needs a limit: either `packets` or `bytes`",
-    ),
-    "no target": (
-        "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}",
-        "{kind: fq_codel, target: 0 s}",
-        "14: links[2].toward.c.queue.target: input should be greater than 0",
-    ),
-    "hasty controller": (
-        "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}",
-        "{kind: dualpi2, update: 1 us}",
-        "14: links[2].toward.c.queue.update: input should be greater than or equal",
-    ),
+    "address taken": ("a: {kind: host}", "a: {kind: host, address: 10.0.7.7}", "6: nodes.b.address: 10.0.7.7 is"),
     "unknown node": ("[a, s1]", "[a, s9]", "9: links[0].between[1]: no node is called `s9`"),
     "link to itself": ("[s1, b]", "[s1, s1]", "10: links[1].between: joins `s1` to itself"),
     "two hosts": ("[s1, b]", "[c, b]", "10: links[1].between: joins two hosts"),
@@ -66,31 +37,14 @@ BAD = {
     "port too high": ("{s1: 9}", "{s1: 257}", "12: links[2].ports.s1: a switch has ports 1 to 256, not 257"),
     "port of a host": ("{s1: 9}", "{c: 1}", "12: links[2].ports.c: `c` is a host"),
     "port zero": ("{s1: 9}", "{s1: 0}", "12: links[2].ports.s1: "),
-    "toward nobody": (
-        "      c: {loss",
-        "      b: {loss",
-        "14: links[2].toward.b: `b` is not an end of this link",
-    ),
+    "toward nobody": ("      c: {loss", "      b: {loss", "14: links[2].toward.b: `b` is not an end of this link"),
     "no RED limit": ("bytes: 64 kB, ", "", "14: links[2].toward.c.queue: needs a limit"),
-    "RED thresholds": (
-        "min_threshold: 9000",
-        "min_threshold: 30000",
-        "14: links[2].toward.c.queue.min_threshold:",
-    ),
+    "RED thresholds": ("min_threshold: 9000", "min_threshold: 30000", "14: links[2].toward.c.queue.min_threshold:"),
     "RED over limit": ("64 kB", "20 kB", "14: links[2].toward.c.queue.max_threshold: must not exceed"),
     "unicast group": ("232.1.0.7", "10.1.0.7", "19: sessions[0].group: 10.1.0.7 is not a multicast address"),
     "local group": ("232.1.0.7", "224.0.0.5", "19: sessions[0].group: 224.0.0.5 is in 224.0.0.0/24"),
-    "ssm group": (
-        "port: 5007",
-        "port: 5007\n    membership: any-source",
-        "21: sessions[0].membership: groups in",
-    ),
+    "ssm group": ("port: 5007", "port: 5007\n    membership: any-source", "21: sessions[0].membership: groups in"),
     "no data": ("    size: 1 MB\n", "", "16: sessions[0]: needs something to send"),
-    "two data": (
-        "size: 1 MB",
-        "size: 1 MB\n    file: x",
-        "16: sessions[0]: has `file` and `size`, and can send only one of them",
-    ),
     "sender receives": ("- b\n", "- a\n", "23: sessions[0].receivers[0]: `a` is the sender"),
     "receiver twice": ("- b\n", "- c\n", "24: sessions[0].receivers[1]: `c` is listed twice"),
     "switch receives": ("- b\n", "- s1\n", "23: sessions[0].receivers[0]: `s1` is a switch"),
@@ -100,69 +54,10 @@ BAD = {
         "- {host: b, agent: true}\n",
         "23: sessions[0].receivers[0].agent: nobody has an agent for a parent in a tree of one level",
     ),
-    "no word for a tree": ("size: 1 MB", "size: 1 MB\n    tree: auto", "22: sessions[0].tree: input should be"),
-    "too wide a level": (
-        "size: 1 MB",
-        "size: 1 MB\n    fan_out: 1",
-        "22: sessions[0].fan_out: 2 receivers are the sender's children in one level",
-    ),
-    "stranger as parent": (
-        "size: 1 MB",
-        "size: 1 MB\n    tree: {a: [b, c], s1: []}",
-        "22: sessions[0].tree.s1: `s1` is neither the sender nor a receiver of this session",
-    ),
-    "stranger as child": (
-        "size: 1 MB",
-        "size: 1 MB\n    tree:\n      a: [b, c]\n      b:\n        - d",
-        "25: sessions[0].tree.b[0]: `d` is not a receiver of this session",
-    ),
-    "sender as child": (
-        "size: 1 MB",
-        "size: 1 MB\n    tree: {a: [b, c], b: [a]}",
-        "22: sessions[0].tree.b[0]: `a` is the sender, which is the root of the tree",
-    ),
-    "two parents": (
-        "size: 1 MB",
-        "size: 1 MB\n    tree: {a: [b, c], b: [c]}",
-        "22: sessions[0].tree.b[0]: `c` is also a child of `a`",
-    ),
-    "no parent": (
-        "size: 1 MB",
-        "size: 1 MB\n    tree: {a: [b]}",
-        "22: sessions[0].tree: no parent is given for `c`",
-    ),
-    "circle": (
-        "size: 1 MB",
-        "size: 1 MB\n    tree:\n      a: []\n      b: [c]\n      c: [b]",
-        "24: sessions[0].tree.b: no tree: `b` is below `c` is below `b`",
-    ),
-    "fan-out": (
-        "size: 1 MB",
-        "size: 1 MB\n    fan_out: 1\n    tree: {a: [b, c]}",
-        "23: sessions[0].tree.a: has 2 children, more than 1 (`fan_out`)",
-    ),
-    "read nothing": (
-        "- b\n",
-        "- {host: b, read_rate: 0 Mbps}\n",
-        "23: sessions[0].receivers[0].read_rate: must be",
-    ),
-    "drop after 0": (
-        "size: 1 MB",
-        "size: 1 MB\n    slow_receivers: {drop_after: 0 s}",
-        "22: sessions[0].slow_receivers: parameter 'drop_after_s' must be positive",
-    ),
+    "read nothing": ("- b\n", "- {host: b, read_rate: 0 Mbps}\n", "23: sessions[0].receivers[0].read_rate: must be"),
     "unknown protocol": ("mtcp", "mtpc", "17: sessions[0].protocol: unknown protocol 'mtpc' (known:"),
     "a file in real time": ("mtcp", "vlmcc", "17: sessions[0].protocol: vlmcc carries real-time data only"),
-    "real time repaired": (
-        "size: 1 MB",
-        "realtime: true",
-        "21: sessions[0].realtime: mtcp carries no real-time data",
-    ),
-    "parameter": (
-        "size: 1 MB",
-        "size: 1 MB\n    parameters: {alhpa: 2}",
-        "22: sessions[0].parameters: mtcp has no parameter 'alhpa'",
-    ),
+    "real time repaired": ("size: 1 MB", "realtime: true", "21: sessions[0].realtime: mtcp carries no real-time data"),
     "to itself": ("destination: b", "destination: a", "26: traffic[0].destination: is the source"),
     "no such link": ("link: [s1, a]", "link: [b, a]", "30: faults[1].link: no link joins `b` and `a`"),
     "no such switch": ("switch: s1", "switch: a", "29: faults[0].switch: no switch is called `a`"),
@@ -171,11 +66,58 @@ BAD = {
     "not YAML": ("nodes:\n", "nodes: [\n", ""),
     "key twice": ("  a: {kind: host}\n", "  a: {kind: host}\n  a: {kind: host}\n", "6: nodes.a: given twice"),
 }
+RED = "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}"
+QUEUES = {
+    "unknown queue": (
+        "{kind: sfq}",
+        ": kind `sfq` is none of `droptail`, `red`, `codel`, `fq_codel`, `pie`, `dualpi2`",
+    ),
+    "another queue's field": ("{kind: codel, alpha: 1}", ".alpha: unknown field"),
+    "two limits": ("{kind: pie, bytes: 64 kB, packets: 5}", ": needs a limit: either `packets` or `bytes`"),
+    "no target": ("{kind: fq_codel, target: 0 s}", ".target: input should be greater than 0"),
+    "hasty controller": ("{kind: dualpi2, update: 1 us}", ".update: input should be greater than or equal"),
+}
+"""In place of `RED`."""
+SESSION = {
+    "two data": ("file: x", "16: sessions[0]: has `file` and `size`, and can send only one of them"),
+    "no word for a tree": ("tree: auto", "22: sessions[0].tree: input should be"),
+    "too wide a level": ("fan_out: 1", "22: sessions[0].fan_out: 2 receivers are the sender's children in one level"),
+    "stranger as parent": (
+        "tree: {a: [b, c], s1: []}",
+        "22: sessions[0].tree.s1: `s1` is neither the sender nor a receiver of this session",
+    ),
+    "stranger as child": (
+        "tree:\n      a: [b, c]\n      b:\n        - d",
+        "25: sessions[0].tree.b[0]: `d` is not a receiver of this session",
+    ),
+    "sender as child": (
+        "tree: {a: [b, c], b: [a]}",
+        "22: sessions[0].tree.b[0]: `a` is the sender, which is the root of the tree",
+    ),
+    "two parents": ("tree: {a: [b, c], b: [c]}", "22: sessions[0].tree.b[0]: `c` is also a child of `a`"),
+    "no parent": ("tree: {a: [b]}", "22: sessions[0].tree: no parent is given for `c`"),
+    "circle": (
+        "tree:\n      a: []\n      b: [c]\n      c: [b]",
+        "24: sessions[0].tree.b: no tree: `b` is below `c` is below `b`",
+    ),
+    "fan-out": ("fan_out: 1\n    tree: {a: [b, c]}", "23: sessions[0].tree.a: has 2 children, more than 1 (`fan_out`)"),
+    "drop after 0": (
+        "slow_receivers: {drop_after: 0 s}",
+        "22: sessions[0].slow_receivers: parameter 'drop_after_s' must be positive",
+    ),
+    "parameter": ("parameters: {alhpa: 2}", "22: sessions[0].parameters: mtcp has no parameter 'alhpa'"),
+}
+"""What a session has beside its `size`."""
+MISTAKES = (
+    BAD
+    | {name: (RED, queue, f"14: links[2].toward.c.queue{told}") for name, (queue, told) in QUEUES.items()}
+    | {name: ("size: 1 MB", f"size: 1 MB\n    {field}", told) for name, (field, told) in SESSION.items()}
+)
 
 
-@pytest.mark.parametrize("case", BAD, ids=str)
+@pytest.mark.parametrize("case", MISTAKES, ids=str)
 def test_a_mistake_is_told_with_its_file_line_and_field(case: str) -> None:
-    old, new, told = BAD[case]
+    old, new, told = MISTAKES[case]
     expected = f"x.yaml:{told}"
     with pytest.raises(ScenarioError) as caught:
         parse_scenario(change(old, new), "x.yaml")
