@@ -156,12 +156,15 @@ class Observer:
         self.final: str | None = None
         """The final state, once it is known."""
         self.detail = ""
+        """With it; or what is to be said before, when the endpoint has nothing to say."""
 
     def row(self, now: float) -> dict[str, Any]:
         """The row for the time `now`."""
         row: dict[str, Any] = {"t": now - self._started, **self.endpoint.sample(now=now)}
         if self.final is not None:
             row["state"] = self.final
+            row["detail"] = self.detail
+        elif self.detail and not row.get("detail"):
             row["detail"] = self.detail
         if "udp_bytes" in row:
             row["rate_bps"] = self._rate("sent", now, row["udp_bytes"])

@@ -10,6 +10,7 @@ from typing import Final
 
 from hosts.endpoint import DeliverDatagram, SessionStarted
 from hosts.parts.playout import PlayoutBuffer
+from hosts.programs.audience import GONE, Audience
 from hosts.programs.driver import INTERRUPTED, Driver, Narrator, Outcome, Plan
 from hosts.programs.input import InputSource
 from hosts.programs.output import Output, is_file
@@ -94,6 +95,14 @@ async def send_stream(
         f"streaming to {plan.session.group} with {plan.protocol.name} from {sockets.describe(interface.address)}, "
         f"session {driver.session}"
     )
+    audience = Audience()
+
+    def watch(now: float) -> None:
+        if (words := audience.look(driver.observer.endpoint.sample(now=now), now)) is not None:
+            display.say(words)
+            driver.observer.detail = words if words == GONE else ""
+
+    driver.runtime.every(SHOW_INTERVAL_S, watch)
     source.start()
     end = await driver.run(close=source.close)
     row, duration = driver.row(), driver.narrator.duration
@@ -109,6 +118,7 @@ async def send_stream(
         data_packets=row.get("data_packets"),
         feedback_packets=row.get("feedback_packets"),
         limiting=row.get("limiting"),
+        has_receivers=audience.is_there,
     )
     if end.complete:
         display.say(f"{sent} bytes, {(rate or 0) / 1e6:.2f} Mbps")
