@@ -261,19 +261,8 @@ class CongestionSignal:
     peer: Address | None = None
 
 
-Event: TypeAlias = (
-    PeerJoined
-    | PeerRefused
-    | PeerDropped
-    | PeerMisquoted
-    | PeerFinished
-    | SessionStarted
-    | Offered
-    | StreamBegan
-    | StreamEnded
-    | SessionEnded
-    | CongestionSignal
-)
+_OfPeer: TypeAlias = PeerJoined | PeerRefused | PeerDropped | PeerMisquoted | PeerFinished
+Event: TypeAlias = _OfPeer | SessionStarted | Offered | StreamBegan | StreamEnded | SessionEnded | CongestionSignal
 Effect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup | Deliver | KeepFile | Compute | DeliverDatagram | Event
 Sample: TypeAlias = Mapping[str, object]
 """One trace row: JSON-ready values, named with their units (docs/trace.md)."""
@@ -386,6 +375,11 @@ class ReceiverEndpoint(Endpoint):
 
     def check_by(self, checker: TreeChecker) -> None:
         """Told before `start`, where the stream is to be checked: endpoints that can take nothing that it refuses."""
+
+    @property
+    def repaired_within_s(self) -> float:
+        """So long after it was sent a packet of real-time data may still come out of repairs, as far as is known."""
+        return 0.0
 
     @abstractmethod
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:

@@ -114,6 +114,10 @@ class WrappedReceiver(Wrapped, ReceiverEndpoint):
     def check_by(self, checker: TreeChecker) -> None:
         self.core.check_by(checker)
 
+    @property
+    def repaired_within_s(self) -> float:
+        return self.core.repaired_within_s
+
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         return self._passed(self.core.consumed(count, now=now), now)
 

@@ -14,6 +14,7 @@ from hosts.programs.audience import GONE, Audience
 from hosts.programs.driver import INTERRUPTED, Driver, Narrator, Outcome, Plan
 from hosts.programs.input import InputSource
 from hosts.programs.output import Output, is_file
+from hosts.programs.pace import Pace
 from hosts.programs.progress import Display
 from hosts.runtime import sockets
 
@@ -25,9 +26,10 @@ LEAST_PATIENCE_S: Final = 1.0
 class _Player:
     """Gives what has arrived to an output when it is to be played."""
 
-    def __init__(self, output: Output, delay: float, guarded: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(self, output: Output, guarded: Callable[[Callable[[], None]], None], pace: Pace) -> None:
         """`guarded` calls what is due."""
-        self.buffer = PlayoutBuffer(delay)
+        self.buffer = PlayoutBuffer(pace.delay)
+        self._pace = pace
         self._output = output
         self._guarded = guarded
         self._loop = asyncio.get_running_loop()
@@ -35,6 +37,7 @@ class _Player:
 
     def take(self, datagram: DeliverDatagram) -> None:
         """What the endpoint delivers."""
+        self.buffer.delay = self._pace.now()
         self.buffer.add(datagram)
         self._schedule()
 
@@ -133,10 +136,11 @@ async def receive_stream(
     interface: sockets.Interface,
     display: Display,
     *,
-    delay: float,
+    delay: float | None = None,
     wait: float | None = None,
 ) -> Outcome:
-    """Play into a stream, `delay` seconds behind the network. Raises SocketError, OSError of the stream."""
+    """Play into a stream, `delay` seconds behind the network; None: as many as the session needs. Raises SocketError,
+    OSError of the stream."""
 
     def guarded(action: Callable[[], None]) -> None:
         driver.runtime.guarded(action)  # which does not exist yet
@@ -145,10 +149,12 @@ async def receive_stream(
         guarded(lambda: driver.runtime.stop("the output takes no more"))
 
     kept = is_file(stream)  # what is late for a reader is not late for a file
-    output = Output(stream, math.inf if kept else max(delay, LEAST_PATIENCE_S), failed)
-    player = _Player(output, delay, guarded)
+    pace = Pace(delay, display.say)
+    output = Output(stream, math.inf if kept else max(pace.delay, LEAST_PATIENCE_S), failed)
+    player = _Player(output, guarded, pace)
     narrator = _ReceiverNarrator(display)
     driver = Driver(plan, plan.receiver(), interface, narrator, "receiver", take=player.take)
+    pace.endpoint = driver.runtime.endpoint
     driver.runtime.every(SHOW_INTERVAL_S, lambda now: display.stream(_words(player.account(), narrator)))
     driver.listen(wait)
     output.start()
@@ -177,7 +183,7 @@ async def receive_stream(
         late_packets=buffer.late,
         unread_packets=buffer.unread,
         played_packets=buffer.played,
-        delay_s=delay,
+        delay_s=pace.delay,
     )
     if end.complete:
         display.say(_words(buffer, narrator))

@@ -128,7 +128,10 @@ def recv(
     source: SourceOption = None,
     session: SessionOption = None,
     local_port: LocalPortOption = 0,
-    delay: Annotated[float, typer.Option(help="Play so many seconds behind the network.", min=0)] = 1.0,
+    delay: Annotated[
+        float | None,
+        typer.Option(help="Play so many seconds behind the network.", min=0, show_default="1, or what repairs take"),
+    ] = None,
     wait: WaitOption = None,
     settings: SetOption = None,
     trace: TraceOption = None,

@@ -59,6 +59,10 @@ class DeadlineReceiver(ArborReceiver):
         self._ask_at = inf
         self._word_at = inf  # on what was lost
 
+    @property
+    def repaired_within_s(self) -> float:
+        return self.options.deadline_s
+
     # --- what comes
 
     def _deliver(self, seq: int, packet: AnyData, at: float, now: float, effects: list[Effect]) -> None:

@@ -36,6 +36,10 @@ class ContentReceiver(SessionReceiver):
         self.channels = Channels(self.session, self.waves, self.counters, SILENCE_S / 2)
         self._delivery.set_up(self.waves, payload_bytes(options.packet_bytes, is_long=self.waves.is_long))
 
+    @property
+    def repaired_within_s(self) -> float:
+        return self.options.deadline_s
+
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         return ()
 

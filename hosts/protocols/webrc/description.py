@@ -1,7 +1,7 @@
 """The session's parameters as its sender announces them, so that a receiver needs a group and a port only.
 
 They stand in a header extension of our own on the base channel (docs/packets.md): with every FDT of a file, and every
-other packet of real-time data. Other receivers skip it (RFC 5651, 5.2).
+other packet of real-time data, of which they have the deadline, too. Other receivers skip it (RFC 5651, 5.2).
 
 A parameter that a receiver was given, and that is not its default, must be the announced one: to take another in
 silence would not be what its user asked for.
@@ -19,7 +19,8 @@ NAMES: Final = ("session_rate_bps", "base_rate", "p", "slot_s", "quiescence_s", 
 """The parameters that sender and receivers share (Table 1), in the extension's order."""
 _FIELDS: Final = struct.Struct("!BBH5d")
 """Type, words, packet_bytes; the others as IEEE 754 doubles."""
-BYTES: Final = _FIELDS.size
+_REALTIME: Final = struct.Struct("!BBH6d")
+"""Likewise, with deadline_s, where it is none of 0."""
 MOST_CHANNELS: Final = 2048
 """Wave channels that a receiver takes from the network (ours): each is a group, with memory of its own."""
 
@@ -27,14 +28,17 @@ MOST_CHANNELS: Final = 2048
 def encode_description(options: WebrcOptions) -> bytes:
     """The header extension."""
     *rates, packet_bytes = (getattr(options, name) for name in NAMES)
-    return _FIELDS.pack(EXT_SESSION, BYTES // 4, packet_bytes, *rates)
+    fields, last = (_REALTIME, (options.deadline_s,)) if options.deadline_s else (_FIELDS, ())
+    return fields.pack(EXT_SESSION, fields.size // 4, packet_bytes, *rates, *last)
 
 
 def described(own: WebrcOptions, extension: bytes) -> WebrcOptions:
     """A receiver's options with the session's parameters put in. PacketError: no sender has such."""
     try:
-        _, _, packet_bytes, *rates = _FIELDS.unpack(extension)
-        options = replace(own, **dict(zip(NAMES, (*rates, packet_bytes), strict=True)))
+        fields = _REALTIME if len(extension) == _REALTIME.size else _FIELDS
+        _, _, packet_bytes, *rates = fields.unpack(extension)
+        names = (*NAMES[:-1], "deadline_s")[: len(rates)]
+        options = replace(own, packet_bytes=packet_bytes, **dict(zip(names, rates, strict=True)))
         if options.waves().t > MOST_CHANNELS:
             raise ValueError
     except (struct.error, ValueError, OverflowError):
@@ -45,7 +49,7 @@ def described(own: WebrcOptions, extension: bytes) -> WebrcOptions:
 def conflict(own: WebrcOptions, announced: WebrcOptions) -> str:
     """What a receiver was told otherwise, for its user; empty: nothing."""
     usual = WebrcOptions()
-    for name in NAMES:
+    for name in (*NAMES, "deadline_s"):
         mine, theirs = getattr(own, name), getattr(announced, name)
         if mine not in (theirs, getattr(usual, name)):
             return f"the sender's {name} is {theirs:g}, not {mine:g} as set here; without it the sender's is taken"

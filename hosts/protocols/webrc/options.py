@@ -24,8 +24,8 @@ from hosts.protocols.webrc.waves import Waves
 
 LEAST_PACKET_BYTES: Final = LINK_BYTES + header_bytes(is_long=True) + 64
 """With some data in it, beside the session's description."""
-LEAST_WINDOW_BYTES: Final = LEAST_PACKET_BYTES + 20
-"""With a deadline: a symbol with a byte of data, and EXT_FTI, beside the session's description (windows.py)."""
+LEAST_WINDOW_BYTES: Final = LEAST_PACKET_BYTES + 28
+"""With a deadline: a symbol with a byte of data, and EXT_FTI, beside the session's longer description (windows.py)."""
 
 MOST_OF_LINK: Final = 0.8
 """Of the sender's own link, which carries all channels at all times: for a session that was given no rate (ours)."""

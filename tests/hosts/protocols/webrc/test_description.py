@@ -1,5 +1,6 @@
 """A session's parameters in its packets: receivers that were told nothing, or something else."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -23,6 +24,9 @@ def test_what_is_announced_is_read_to_the_bit() -> None:
     assert described(WebrcOptions(epoch_s=0.5), parse(encode(packet)).description) == WebrcOptions(
         session_rate_bps=1e6, slot_s=2.0, quiescence_s=10.0, p=0.7, epoch_s=0.5
     )
+    realtime = replace(SENT, deadline_s=1.5)
+    assert described(WebrcOptions(), encode_description(realtime)) == realtime
+    assert "deadline_s is 1.5, not 3" in conflict(WebrcOptions(deadline_s=3.0), realtime)
 
 
 @given(st.binary(max_size=60))

@@ -120,9 +120,9 @@ def test_any_packet_is_taken_or_refused(packets: list[tuple[int, int, bytes]]) -
 
 def test_packets_too_small_for_a_window_are_refused_with_the_options() -> None:
     options = WebrcOptions(deadline_s=1.0, packet_bytes=LEAST_WINDOW_BYTES)
-    room = payload_bytes(options.packet_bytes, is_long=True) - description.BYTES
+    room = payload_bytes(options.packet_bytes, is_long=True) - len(description.encode_description(options))
     assert OutgoingWindows(room, WINDOW_S).most_data > 0
     with pytest.raises(ValueError, match="hold no symbol"):
         OutgoingWindows(room - 1, WINDOW_S)
-    with pytest.raises(ValueError, match="'packet_bytes' must be at least 150 with 'deadline_s'"):
+    with pytest.raises(ValueError, match="'packet_bytes' must be at least 158 with 'deadline_s'"):
         WebrcOptions(deadline_s=1.0, packet_bytes=LEAST_WINDOW_BYTES - 1)
