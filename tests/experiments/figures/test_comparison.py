@@ -8,6 +8,7 @@ import pytest
 
 from experiments.figures import comparison
 from experiments.figures.comparison import write
+from experiments.harness.kept import parse_kept
 from experiments.harness.results_folder import RESULTS
 from experiments.rows.compare.comparison import ROWS
 
@@ -59,10 +60,12 @@ def test_what_is_no_result_is_named(tmp_path: Path) -> None:
             write(tmp_path, ROWS)
 
 
-def test_the_kept_table_is_of_the_kept_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_the_kept_results_has_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "page", lambda networks: "")  # which another test draws
     kept = [row for row in ROWS if (RESULTS / f"{row.id}.json").exists()]
     for row in kept:
         (tmp_path / f"{row.id}.json").write_bytes((RESULTS / f"{row.id}.json").read_bytes())
     assert write(tmp_path, kept)
-    assert (tmp_path / "compare.md").read_text() == (RESULTS / "compare.md").read_text()
+    lines = (tmp_path / "compare.md").read_text().splitlines()[2:]
+    filled = sum(bool(cell.strip()) for line in lines for cell in line.split("|")[3:-1])
+    assert filled == sum(len(parse_kept(path.read_bytes(), path.name).cases) for path in tmp_path.glob("*.json")) > 300
