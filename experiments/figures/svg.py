@@ -17,6 +17,7 @@ from PIL import Image
 
 from experiments.figures.extents import PLACE, RECTANGLE, STRAIGHT, Box, box_of, extent, meet
 from experiments.figures.moves import moved
+from experiments.figures.straight import straightened
 
 STYLE: Final[Mapping[Any, Any]] = {
     "svg.fonttype": "none",
@@ -71,7 +72,7 @@ def in_tenths(svg: str) -> str:
         for name in places & attributes.keys():
             attributes[name] = _tenths(attributes[name])
         if "d" in attributes:
-            attributes["d"] = moved(attributes["d"])
+            attributes["d"] = moved(straightened(attributes["d"]))
         if (turned := attributes.get("transform")) is not None:
             turned = _ROTATED.sub(lambda found: f"rotate({found[1]} {_tenths(found[2])})", turned)
             attributes["transform"] = _MOVED.sub(lambda found: f"translate({_tenths(found[1])})", turned)

@@ -176,7 +176,7 @@ def test_in_tenths_of_points_nothing_has_moved() -> None:
     tenths = "stroke-width:8;stroke-dasharray:11,18.15;stroke-miterlimit:4;opacity:.5"
     assert in_tenths(text) == (
         f'<svg xmlns="{SVG[1:-1]}" width="60.5pt" height="9pt" viewBox="0 0 605 90" stroke-width="10"><defs><style>'
-        f'.c0{{font-size:90px}}</style></defs><path d="M5-5h21 3l15-30z" style="{tenths}"/><text x="30" y="45" '
+        f'.c0{{font-size:90px}}</style></defs><path d="M5-5h24l15-30z" style="{tenths}"/><text x="30" y="45" '
         'class="c0" transform="rotate(-90 30 45)">1.5</text><image x="15" width="20" '
         'transform="scale(1 -1) translate(0 -261)"/></svg>\n'
     )
