@@ -40,7 +40,7 @@ from hosts.protocols.rla.packets import (
     encode_join_ack,
     parse,
 )
-from hosts.protocols.rla.report import sender_sample, waited_for
+from hosts.protocols.rla.status import sender_sample, waited_for
 from hosts.protocols.rla.through import Through
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES, Abort, Fin

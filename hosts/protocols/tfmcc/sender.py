@@ -33,8 +33,8 @@ from hosts.protocols.tfmcc.packets import (
     parse,
 )
 from hosts.protocols.tfmcc.rate_float import NO_RATE, encode_rate, encode_rtt
-from hosts.protocols.tfmcc.report import sender_sample
 from hosts.protocols.tfmcc.sealed import audited
+from hosts.protocols.tfmcc.status import sender_sample
 from hosts.protocols.tfmcc.steering import Steering
 from hosts.wire.checks import read_packet
 from hosts.wire.header import ECT_0, NOT_ECT

@@ -47,7 +47,7 @@ from hosts.protocols.vlmcc.packets import (
     parse,
 )
 from hosts.protocols.vlmcc.paper_control import PaperControl
-from hosts.protocols.vlmcc.report import sender_sample
+from hosts.protocols.vlmcc.status import sender_sample
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Leave
 from hosts.wire.header import ECT_0, NOT_ECT

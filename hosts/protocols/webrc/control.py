@@ -34,10 +34,10 @@ class ReceptionControl:
         self.waves = waves
         self.options = options
         self.rates = Rates(waves, options.epoch_s)
-        self._rules = RULES[options.rules](waves, self.rates, options.epoch_s)
+        self.rules = RULES[options.rules](waves, self.rates, options.epoch_s)
         self._trial = Trial(waves, self.rates, options.epoch_s)  # with today's rules
-        self.losses = self._rules.loss_estimator()
-        self.rtt = self._rules.rtt_estimator()
+        self.losses = self.rules.loss_estimator()
+        self.rtt = self.rules.rtt_estimator()
         self.ssr = math.inf
         """SSR; infinite: start-up."""
         self.reqn = math.inf
@@ -108,12 +108,12 @@ class ReceptionControl:
         if not (lost or is_marked) or self.artt is None:
             return
         self.asking.lost()
-        times = (self._rules.takes_back and sorted(due_at)) or [now]
+        times = (self.rules.takes_back and sorted(due_at)) or [now]
         for at in times:
             if at < self._loss_event_until:
                 continue
             most = max(self._event_at + EVENT_ROUNDS * self.artt, self._brought_until)
-            if self._rules.takes_back and at < min(self._loss_event_until + self.artt, most):
+            if self.rules.takes_back and at < min(self._loss_event_until + self.artt, most):
                 self._loss_event_until = min(at + self.artt, most)
             else:
                 self._loss_event(at, self.artt, "loss" if lost else "mark")
@@ -134,9 +134,9 @@ class ReceptionControl:
         if self.starting_up:
             self._end_startup(ssr, why, now)
         else:
-            self.losses.loss_event(self._rules.loss_event(self.losses.lossp, artt, now))
+            self.losses.loss_event(self.rules.loss_event(self.losses.lossp, artt, now))
             self.ssr = max(self._least_ssr, ssr)
-            if self._rules.takes_back:
+            if self.rules.takes_back:
                 self._target(now)
 
     def first_packet(self, psn: int, arrived_at: float) -> None:
@@ -152,7 +152,7 @@ class ReceptionControl:
         waves = self.waves
         left = waves.psns - psn
         gap = 1 / waves.rate_before_end(left)
-        if self._rules.takes_back:
+        if self.rules.takes_back:
             if left >= waves.wave_packets:  # the newest wave has just begun: what was waited for is no round trip
                 return
             gap = 1 / waves.rate_with(left)
@@ -165,12 +165,12 @@ class ReceptionControl:
         self.rtt.update(measured, gap, self.rates.lost_share, arrived_at)
         if not (self.starting_up and self.options.early_detection) or before is None:
             return
-        if measured - before > self._rules.longest_wait():
+        if measured - before > self.rules.longest_wait():
             self._end_startup(waves.p * self.rates.trr, "mrtt", arrived_at)
 
     def came(self, channel: int, slot_index: int, psn: int, at: float, count: int = 1, first_at: float = 0.0) -> None:
         """So many packets of a channel that is joined, which tell when they were sent: for today's rules."""
-        if not self._rules.takes_back or self.joining is not None:
+        if not self.rules.takes_back or self.joining is not None:
             return
         place = -1 if channel == self.waves.t else (channel - slot_index) % self.waves.t
         self.turns.packets(place, self.rates.waves_joined, psn, count, first_at if count > 1 else at, at)
@@ -186,7 +186,7 @@ class ReceptionControl:
 
     def asks(self, base_psn: int, now: float) -> bool:
         """Whether to ask, now that this packet of the base channel has come."""
-        if not self._rules.takes_back or not self.asking.is_moment(base_psn):
+        if not self.rules.takes_back or not self.asking.is_moment(base_psn):
             return False
         rates, waves = self.rates, self.waves
         if self.starting_up or self.joining is not None or self._trial.is_on:
@@ -228,8 +228,8 @@ class ReceptionControl:
         self.asking.end(answered=True)
         self.turns.shared(now)
         if self.rates.arr > self.trate:
-            self.losses.rescale(self._rules.lossp_at(self.rates.arr, self.artt))
-            self._rules.begins_from(self.rates.arr, self.artt)
+            self.losses.rescale(self.rules.lossp_at(self.rates.arr, self.artt))
+            self.rules.begins_from(self.rates.arr, self.artt)
             self._target(now)
 
     def _take_turn(self, now: float) -> None:
@@ -239,9 +239,9 @@ class ReceptionControl:
         if rate is None or self.starting_up:
             return
         self.asking.lost()
-        if rate > self._rules.equation(self.losses.lossp, self.artt, now):
-            self.losses.rescale(self._rules.lossp_at(rate, self.artt))
-            self._rules.begins_from(rate, self.artt)
+        if rate > self.rules.equation(self.losses.lossp, self.artt, now):
+            self.losses.rescale(self.rules.lossp_at(rate, self.artt))
+            self.rules.begins_from(rate, self.artt)
 
     # --- epochs
 
@@ -254,13 +254,13 @@ class ReceptionControl:
         if not self._started:
             return False
         self.rtt.look(now)
-        if self._rules.takes_back and self.joining is None:
+        if self.rules.takes_back and self.joining is None:
             self._take_turn(now)
         self._target(now)
-        if self._rules.takes_back:
+        if self.rules.takes_back:
             is_full = self.joining is None and now - self._first_at >= self.options.epoch_s
             was_asked = self._trial.is_on and self._trial.is_asked
-            self._trial.epoch(now, is_full=is_full, lags=self._rules.lags())
+            self._trial.epoch(now, is_full=is_full, lags=self.rules.lags())
             if was_asked and not self._trial.is_on:
                 self._answered(now)
         if now < self._loss_event_until or self.joining is not None or rates.waves_joined >= self.waves.n:
@@ -270,25 +270,25 @@ class ReceptionControl:
         if self.starting_up and not self._ready_in_startup(now):
             return False
         wanted = gamma(rates.waves_joined, self.waves.p) * rates.arr
-        reaches_all = self._rules.reaches_all(self.trate)
+        reaches_all = self.rules.reaches_all(self.trate)
         if self.trate < wanted and not reaches_all:
             return False
         if self._trial.forbids(wanted, now):
             return False
         if self.starting_up or reaches_all or not self.options.avoid_overflow:
             return True
-        if self._rules.takes_back:
-            return not self._rules.lags()
+        if self.rules.takes_back:
+            return not self.rules.lags()
         if not self._falls():
             self._lower_reqn()
             return False
-        return self._rules.fits(self._most_rr)
+        return self.rules.fits(self._most_rr)
 
     def joined(self, channel: int, now: float) -> None:
         """The next wave has been joined."""
         self.joining = channel
         self._joined_at = now
-        if self._rules.takes_back:
+        if self.rules.takes_back:
             self._trial.begin()
         self._most_rr = 0.0
         self.rates.joined()
@@ -301,7 +301,7 @@ class ReceptionControl:
             return False
         if self._overshot or self._trial.has_failed or self._trial.is_overloaded:
             return True
-        if not self._rules.takes_back or self.starting_up or self.joining is not None:
+        if not self.rules.takes_back or self.starting_up or self.joining is not None:
             return False
         return rates.arr >= self.trate * gamma(rates.waves_joined - 1, self.waves.p)
 
@@ -320,7 +320,7 @@ class ReceptionControl:
         self._loss_event_until = max(self._loss_event_until, self._left_until)  # of what has been sent already
         before = self.rates.arr
         self.rates.join_failed()
-        if self._rules.takes_back:
+        if self.rules.takes_back:
             self._take_turn(now)
             self.turns.left(now, self.artt or 0.0)
         self._left_gap = 1 / (before - self.rates.arr)
@@ -346,7 +346,7 @@ class ReceptionControl:
         after the other, and leave when nothing comes, would each be another's reason not to pass it on for good.
         """
         self.joining = None
-        if self._rules.takes_back:
+        if self.rules.takes_back:
             self._failures += 1
             wait_s = min(self.rtt.join_timeout * 2.0 ** min(self._failures, MOST_DOUBLINGS), self.waves.slot_s)
             self._join_again_at = now + wait_s * (1 - chance / 2)
@@ -356,8 +356,8 @@ class ReceptionControl:
     def _target(self, now: float) -> None:
         """Eqs. (5) and (6)."""
         assert self.artt is not None
-        self.reqn = self._rules.equation(self.losses.lossp, self.artt, now)
-        limit = min(self._rules.limit(starting_up=self.starting_up), self.turns.limit(now))
+        self.reqn = self.rules.equation(self.losses.lossp, self.artt, now)
+        limit = min(self.rules.limit(starting_up=self.starting_up), self.turns.limit(now))
         self.trate = min(max(self.ssr, self.reqn), limit, self.options.max_rate)
 
     def _ready_in_startup(self, now: float) -> bool:
@@ -365,15 +365,15 @@ class ReceptionControl:
         rates, waves = self.rates, self.waves
         joined = rates.waves_joined
         most = min(self.options.max_rate, waves.session_rate)
-        if self._rules.ends_at_all and gamma(joined, waves.p) * rates.arr > most:
+        if self.rules.ends_at_all and gamma(joined, waves.p) * rates.arr > most:
             self._end_startup(rates.trr, "rate", now)
             return False
         if not self.options.early_detection or joined == 0:
             return True
         share = min(1.0, (now - self._first_at) / self.options.epoch_s)
-        if share < self._rules.startup_share:
+        if share < self.rules.startup_share:
             return False
-        if self._rules.lags(share):
+        if self.rules.lags(share):
             self._end_startup(rates.trr, "lag", now)
             return False
         return True
@@ -386,9 +386,9 @@ class ReceptionControl:
         self.ssr = max(self._least_ssr, ssr)
         self.startup_ended_by = why
         early = why in ("lag", "mrtt")
-        self._overshot = (early and self.options.early_leave) or (self._rules.takes_back and why != "rate")
+        self._overshot = (early and self.options.early_leave) or (self.rules.takes_back and why != "rate")
         assert self.artt is not None
-        self.losses.reset(self._rules.lossp_at(self._rules.after_startup(self.artt, now), self.artt))
+        self.losses.reset(self.rules.lossp_at(self.rules.after_startup(self.artt, now), self.artt))
 
     def _lower_reqn(self) -> None:
         """LOSSP is reset to what gives the target rate (3.3), where the equation asks for more than that: else it would
@@ -396,4 +396,4 @@ class ReceptionControl:
         begin again from a rate counts as a loss event, and at ten packets a second RR often does not fall by chance."""
         assert self.artt is not None
         if self.reqn > self.trate:
-            self.losses.rescale(self._rules.lossp_at(self.trate, self.artt))
+            self.losses.rescale(self.rules.lossp_at(self.trate, self.artt))

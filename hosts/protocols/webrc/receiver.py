@@ -23,8 +23,8 @@ from hosts.protocols.webrc.control import ReceptionControl
 from hosts.protocols.webrc.description import conflict, described
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import Alc, parse_once
-from hosts.protocols.webrc.report import receiver_sample
-from hosts.protocols.webrc.silence import GIVE_UP_S, PLAIN_SILENCE_S, SILENCE_S, is_silent, overdue
+from hosts.protocols.webrc.silence import PLAIN_SILENCE_S, is_silent, overdue
+from hosts.protocols.webrc.status import receiver_sample
 from hosts.wire.header import CE, PacketError
 
 MOST_WAIT_S: Final = 60.0
@@ -236,7 +236,7 @@ class WebrcReceiver(ContentReceiver):
             self.counters["duplicate_packets"] += 1
             return effects
         self._came(1, len(packet.symbol))
-        is_marked = is_marked and self.options.rules == "today"
+        is_marked = is_marked and control.rules.heeds_marks
         self.counters["marked"] += is_marked
         control.came(channel, self.slot_index, packet.psn, arrived_at)
         effects += self._count(1, lost, now, is_marked=is_marked)
@@ -282,13 +282,13 @@ class WebrcReceiver(ContentReceiver):
             late = overdue(silent_s, 0.0, 0.0, PLAIN_SILENCE_S)
             return self._end(False, late) if late else ()
         if self._sender is not None:
-            least_s = GIVE_UP_S if self.options.rules == "today" else SILENCE_S
-            late = overdue(silent_s, self._heard_at - self._slot_since, self.waves.slot_s, least_s)
+            since_slot_s, least_s = self._heard_at - self._slot_since, self.control.rules.give_up_s
+            late = overdue(silent_s, since_slot_s, self.waves.slot_s, least_s)
             if late:
                 return self._end(False, late)
             if self.state == "member" and is_silent(silent_s, self.waves.slot_s):
                 return self._begin_again(now)
-        if self.state == "listening" and self.options.rules == "today":
+        if self.state == "listening" and self.control.rules.joins_again:
             return self._wait(now)
         self._epoch_at += self.options.epoch_s
         if self._epoch_at <= now:  # a program that was held up: one long epoch, not several of which most were silent
@@ -302,7 +302,7 @@ class WebrcReceiver(ContentReceiver):
         wants_more = self.control.epoch(now)
         if was_starting and not self.control.starting_up:
             effects.append(CongestionSignal(self.control.startup_ended_by))
-        if self.options.rules == "today" and self.state == "member":
+        if self.control.rules.joins_again and self.state == "member":
             # The one whose first packet is waited for has a time-out of its own.
             effects += self.channels.join_again(now, self.control.joining)
         if wants_more:

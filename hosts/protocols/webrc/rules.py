@@ -23,6 +23,7 @@ from hosts.protocols.webrc.estimators import (
 )
 from hosts.protocols.webrc.loss_times import LossTimes
 from hosts.protocols.webrc.rates import Rates
+from hosts.protocols.webrc.silence import GIVE_UP_S, SILENCE_S
 from hosts.protocols.webrc.today_rtt import TodayRttEstimator
 from hosts.protocols.webrc.waves import Waves, gamma
 
@@ -51,6 +52,12 @@ class PaperRules:
     """Whether start-up ends where a join could bring no more than all that is sent (3.2)."""
     startup_share = 1.0
     """Of an epoch, that the wave joined last must have come before start-up goes on (3.2: all of it)."""
+    heeds_marks = False
+    """Whether a packet that a queue has marked is a loss event (ours)."""
+    joins_again = False
+    """Whether channels are joined again of which nothing comes (ours)."""
+    give_up_s = SILENCE_S
+    """A sender that is silent for so long, beside its slots, is given up."""
 
     def __init__(self, waves: Waves, rates: Rates, epoch_s: float) -> None:
         self._waves = waves
@@ -164,6 +171,9 @@ class TodayRules(RfcRules):
     """Nothing has been lost: a TCP whose sender has no more to send does not slow down, either."""
     startup_share = 0.5
     """A join an epoch, where the round trip takes half of one at most: what is missing of the new wave is known."""
+    heeds_marks = True
+    joins_again = True
+    give_up_s = GIVE_UP_S
 
     def __init__(self, waves: Waves, rates: Rates, epoch_s: float) -> None:
         super().__init__(waves, rates, epoch_s)

@@ -73,8 +73,8 @@ def test_an_answer_makes_the_rate_with_its_wave_the_target() -> None:
     path, rate = _asks()
     control = path.control
     assert control.artt is not None
-    control.losses.reset(control._rules.lossp_at(rate / 2, control.artt))
-    control._rules.begins_from(rate / 2, control.artt)
+    control.losses.reset(control.rules.lossp_at(rate / 2, control.artt))
+    control.rules.begins_from(rate / 2, control.artt)
     control.ssr = rate / 3
     control._target(path.now)
     assert control.trate < 0.7 * rate

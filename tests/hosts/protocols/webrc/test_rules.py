@@ -112,7 +112,7 @@ def test_today_s_rules_leave_a_wave_when_the_rate_without_it_is_the_target(monke
     assert not control.starting_up
     control.left(1, path.now)  # what start-up joined too much
     control.ssr = 1.0
-    monkeypatch.setattr(control._rules, "equation", lambda lossp, artt, now: control.rates.arr / 2)
+    monkeypatch.setattr(control.rules, "equation", lambda lossp, artt, now: control.rates.arr / 2)
     for _ in range(40):
         before = control.rates.waves_joined
         path.epoch(join=False)
