@@ -67,6 +67,8 @@ class Protocol(Generic[OptionsT]):
     feedback_types: frozenset[int]
     """Types, in the common header, of what receivers tell the sender of their reception: the packets whose number grows
     with that of the receivers. Empty: it hears nothing of it."""
+    parts: Sequence[Layout[Any]] = ()
+    """What its packets have in them, and no field of theirs says: header extensions, what payloads begin with."""
     carries_realtime: bool = False
     """Whether it has sessions of real-time data."""
     carries_files: bool = True

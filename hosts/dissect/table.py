@@ -21,9 +21,9 @@ _HEAD: Final = """\
 
 Made by `python -m hosts.dissect.table > docs/packets.md` of what the protocols' packages declare (`packets.py` of
 `hosts/protocols/*`, and beside it); a test holds the page to that. Numbers are unsigned and in network order. Offsets
-are bytes from the start of the datagram, or of the item in a list; 12.4 is bit 4 of byte 12, whose highest is bit 0.
-A packet that is too short or too long, or has a value other than those that are named, is dropped and counted.
-`canopy wireshark` names the fields as they are here: `canopy.mtcp.join_ack.first`."""
+are bytes from the start of the datagram, or of the part or item that a heading names; 12.4 is bit 4 of byte 12, whose
+highest is bit 0. A packet that is too short or too long, or has a value other than those that are named, is dropped and
+counted. `canopy wireshark` names the fields as they are here: `canopy.mtcp.join_ack.first`."""
 
 
 _SEALED: Final = """\
@@ -75,6 +75,10 @@ def _protocol(protocol: Protocol[Any]) -> Iterator[str]:
         tail = layout.tail
         if isinstance(tail, Items) and tail.layout not in items:
             items.append(tail.layout)
+    for part in protocol.parts:
+        yield f"### {part.name}"
+        yield textwrap.fill(part.meaning, _COLUMNS, break_long_words=False, break_on_hyphens=False)
+        yield _fields(part, 0)
     for item in items:
         yield f"### One {item.name} of a list"
         yield _fields(item, 0)

@@ -143,6 +143,24 @@ class Host(Field):
         return socket.inet_ntoa(value)
 
 
+class Octets(Field):
+    """Bytes as they are. Packed and unpacked by hand."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, bits: int, meaning: str) -> None:
+        super().__init__(name, bits, meaning, "")
+
+
+class Double(Field):
+    """A number as IEEE 754 has it in 64 bits. Packed and unpacked by hand."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, meaning: str) -> None:
+        super().__init__(name, 64, f"{meaning} (IEEE 754)", "")
+
+
 class Flag(NamedTuple):
     """A bit of the common header's flags, or of `Marks`: true or false in the tuple."""
 

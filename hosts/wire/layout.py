@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from hosts.wire.fields import Bitmap, Field, Group, Host, Marks, Number, Reserved, Size, Tail, Words
+from hosts.wire.fields import Bitmap, Double, Field, Group, Host, Marks, Number, Octets, Reserved, Size, Tail, Words
 
 T = TypeVar("T")
 
@@ -172,8 +172,10 @@ def _code(field: Field) -> str:
         return field.layout.codes
     if isinstance(field, Reserved):
         return f"{field.bits // 8}x"
-    if isinstance(field, (Bitmap, Host)):
+    if isinstance(field, (Bitmap, Host, Octets)):
         return f"{field.bits // 8}s"
+    if isinstance(field, Double):
+        return "d"
     if field.bits not in _CODES:
         raise ValueError(f"{field.name}: no number has {field.bits} bits")
     return _CODES[field.bits]

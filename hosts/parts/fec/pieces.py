@@ -1,14 +1,12 @@
 """A file on its way: what packets carry of its blocks, and what receivers say of them.
 
-The payload of a DATA packet of a file: block (32 bits); the block's bytes, with how many more repairs of it follow
-and whether it is the last one (32); how many blocks' source symbols have all been sent (32: what is missing of those is
-lost); the first 8 bytes of the block's SHA-256; then nothing or one packet of `hosts.parts.fec.block`.
+The payload of a DATA packet of a file begins as `PIECE` says; then comes nothing, or one packet of
+`hosts.parts.fec.block`.
 
 BLOCKS is unicast to the sender; its type and the protocol's number are the protocols' own.
 """
 
 import enum
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
@@ -16,7 +14,7 @@ from canopy_engine import following_symbols
 
 from hosts.parts.fec.block import LEAST_PACKET_BYTES, PAYLOAD_ID_BYTES
 from hosts.wire.checks import OfSession
-from hosts.wire.fields import Flag, Number, Reserved, Size
+from hosts.wire.fields import Flag, Number, Octets, Reserved, Size
 from hosts.wire.format import Format
 from hosts.wire.header import PacketError
 from hosts.wire.layout import Items, Layout
@@ -31,7 +29,16 @@ LENGTH_BITS: Final = 24
 MOST_LENGTH: Final = (1 << LENGTH_BITS) - 1
 MOST_COMING: Final = 127
 """Repairs to come that a piece tells of; more are told of by those."""
-PAYLOAD: Final = struct.Struct(f"!III{HASH_BYTES}s")
+PIECE: Final = Layout[object](
+    "payload of a file",
+    None,
+    Number("block", 32, "number of the block"),
+    Number("length", 32, "a bit: no block follows; 7 bits: how many repairs of it do; 24: the block's bytes"),
+    Number("passed", 32, "blocks whose source symbols have all been sent: what is missing of those is lost"),
+    Octets("digest", 8 * HASH_BYTES, "first bytes of the block's SHA-256"),
+    meaning="What the payload of a DATA packet of a file begins with; then nothing, or FEC Payload ID and symbols.",
+)
+PAYLOAD: Final = PIECE.struct
 LEAST_PAYLOAD_BYTES: Final = PAYLOAD.size + LEAST_PACKET_BYTES
 """Of a DATA packet of a file."""
 MOST_NEEDS: Final = 64

@@ -1,15 +1,24 @@
 """A packet of a real-time stream as a symbol of a block: what is known of one that comes, so that one that was lost is
 known as well once its block is whole.
 
-Symbol: offset in the stream (64 bits), sender's time in microseconds (64), length (16), bytes, zeros. (Ours.)
+The symbol begins as `TIMED` says; then come the bytes, and zeros. (Ours.)
 """
 
-import struct
 from typing import Final, NamedTuple
 
+from hosts.wire.fields import Number
 from hosts.wire.header import PacketError
+from hosts.wire.layout import Layout
 
-_HEAD: Final = struct.Struct("!QQH")
+TIMED: Final = Layout[object](
+    "symbol of real-time data",
+    None,
+    Number("offset", 64, "in the stream"),
+    Number("send_time_us", 64, "sender's clock, us"),
+    Number("length", 16, "bytes of the stream, which follow; zeros fill the symbol"),
+    meaning="What a packet of a stream with a deadline is as a symbol of its block.",
+)
+_HEAD: Final = TIMED.struct
 
 
 class Timed(NamedTuple):

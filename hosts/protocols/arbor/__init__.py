@@ -3,6 +3,8 @@
 import random
 
 from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
+from hosts.parts.fec.pieces import PIECE
+from hosts.parts.fec.timed import TIMED
 from hosts.protocol import Protocol, Session
 from hosts.protocols.arbor.deadline_receiver import DeadlineReceiver
 from hosts.protocols.arbor.deadline_sender import DeadlineSender
@@ -11,6 +13,7 @@ from hosts.protocols.arbor.file_sender import ArborFileSender
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import NUMBER, OPEN_HEADS, PACKETS, Type
 from hosts.protocols.arbor.receiver import ArborReceiver
+from hosts.protocols.arbor.repairs import BEGINNING
 from hosts.protocols.arbor.sender import ArborSender
 from hosts.protocols.arbor.simulcast_receiver import SimulcastReceiver
 from hosts.protocols.arbor.simulcast_sender import SimulcastSender
@@ -57,6 +60,7 @@ PROTOCOL = Protocol(
     make_sender,
     make_receiver,
     feedback_types=frozenset({Type.REPORT, Type.JOIN, Type.LEAVE, Type.BLOCKS}),
+    parts=(PIECE, BEGINNING, TIMED),
     carries_realtime=True,
     count_groups=count_groups,
     open_heads=OPEN_HEADS,

@@ -1,22 +1,29 @@
 """Repairs of a real-time stream with a deadline: blocks of packets as RaptorQ symbols (RFC 6330), and how many are sent
 before anybody asks.
 
-The payload of a DATA packet of such a stream begins with the number of a packet of the stream (32 bits), how many
-packets its block has (16; 0: it is the stream's packet itself, whose bytes follow) and how many repairs of the block
-follow (16). A repair has the number of its block's first packet, and a packet of `hosts.parts.fec.block` follows. A
-symbol is what is known of a packet that comes (`hosts.parts.fec.timed`).
+The payload of a DATA packet of such a stream begins as `BEGINNING` says. Of a repair a packet of
+`hosts.parts.fec.block` follows. A symbol is what is known of a packet that comes (`hosts.parts.fec.timed`).
 """
 
-import struct
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from hosts.parts.fec import timed
 from hosts.parts.fec.block import symbol_bytes
+from hosts.wire.fields import Number
 from hosts.wire.header import PacketError
+from hosts.wire.layout import Layout
 from hosts.wire.units import MAX_U32
 
-HEAD: Final = struct.Struct("!IHH")
+BEGINNING: Final = Layout[object](
+    "payload of a stream with a deadline",
+    None,
+    Number("number", 32, "of a packet of the stream; a repair's: of its block's first one", wraps=True),
+    Number("packets", 16, "of the block; 0: it is the stream's packet itself, whose bytes follow"),
+    Number("coming", 16, "repairs of the block that follow"),
+    meaning="What the payload of a DATA packet begins with where `deadline_s` is set.",
+)
+HEAD: Final = BEGINNING.struct
 MOST_PACKETS: Final = 128
 """Of a block: beyond that a repair is not much better shared (ours)."""
 BLOCK_PART: Final = 1 / 4

@@ -3,6 +3,7 @@
 import random
 
 from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
+from hosts.parts.fec.pieces import PIECE
 from hosts.protocol import Protocol, Session
 from hosts.protocols.tfmcc.blocks import BLOCKS
 from hosts.protocols.tfmcc.file_receiver import TfmccFileReceiver
@@ -33,6 +34,7 @@ PROTOCOL = Protocol(
     make_sender,
     make_receiver,
     feedback_types=frozenset({Type.REPORT, Type.BLOCKS}),
+    parts=(PIECE,),
     carries_realtime=True,
     open_heads=OPEN_HEADS,
 )

@@ -3,7 +3,9 @@
 import random
 
 from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
+from hosts.parts.fec.timed import TIMED
 from hosts.protocol import Protocol, Session
+from hosts.protocols.webrc.description import EXTENSION
 from hosts.protocols.webrc.flute.objects import SCHEMES, plan
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import LONG, LONG_END, NUMBER, SHORT, SHORT_END, payload_bytes, read_session
@@ -39,6 +41,7 @@ PROTOCOL = Protocol(
     make_sender,
     make_receiver,
     feedback_types=frozenset(),
+    parts=(EXTENSION, TIMED),
     carries_realtime=True,
     admits_late=True,
     takes_files=True,

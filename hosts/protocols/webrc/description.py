@@ -13,14 +13,28 @@ from typing import Final
 
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import EXT_SESSION
+from hosts.wire.fields import Double, Number
 from hosts.wire.header import PacketError
+from hosts.wire.layout import Layout
 
 NAMES: Final = ("session_rate_bps", "base_rate", "p", "slot_s", "quiescence_s", "packet_bytes")
 """The parameters that sender and receivers share (Table 1), in the extension's order."""
-_FIELDS: Final = struct.Struct("!BBH5d")
-"""Type, words, packet_bytes; the others as IEEE 754 doubles."""
-_REALTIME: Final = struct.Struct("!BBH6d")
-"""Likewise, with deadline_s, where it is none of 0."""
+EXTENSION: Final = Layout[object](
+    "session extension",
+    None,
+    Number("type", 8, "of the header extension", least=EXT_SESSION, most=EXT_SESSION),
+    Number("words", 8, "of the header extension", least=11, most=13),
+    Number("packet_bytes", 16, "of a packet on a link, with all headers"),
+    Double("session_rate_bps", "bit/s of all channels"),
+    Double("base_rate", "packets/s of the base channel"),
+    Double("p", "what a slot leaves of a wave's rate"),
+    Double("slot_s", "how long a slot is, s"),
+    Double("quiescence_s", "how late a leave may take effect, s"),
+    Double("deadline_s", "of real-time data, s; left out where it is none"),
+    meaning="A header extension with the session's parameters.",
+)
+_REALTIME: Final = EXTENSION.struct
+_FIELDS: Final = struct.Struct(_REALTIME.format.removesuffix("d"))
 MOST_CHANNELS: Final = 2048
 """Wave channels that a receiver takes from the network (ours): each is a group, with memory of its own."""
 

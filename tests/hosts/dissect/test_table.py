@@ -19,3 +19,5 @@ def test_rows_by_hand() -> None:
     assert "| 32 | 8 × `length` | `data` | the stream's bytes |" in lines
     assert "| 8 | 16 | `payload_bytes` | largest payload of a packet (1 to 1,472) |" in lines
     assert "### FIN, type 10 and FIN_ACK, type 11" in lines
+    assert "| 4 | 64 | `session_rate_bps` | bit/s of all channels (IEEE 754) |" in lines, "a part of a packet"
+    assert "| 12 | 64 | `digest` | first bytes of the block's SHA-256 |" in lines
