@@ -80,7 +80,7 @@ def _case(outcomes: Iterable[Outcome], world_of_all: str | None) -> dict[str, An
     """The quantities of a case, of each the values of all runs, and what it is held against where that is known."""
     quantities = list(outcomes)
     label, world, digest, x = _key(quantities[0])
-    references = {one.quantity: one.reference for one in quantities if one.reference is not None}
+    references = {one.quantity: _rounded(one.reference) for one in quantities if one.reference is not None}
     return {
         "case": label,
         **({} if world == world_of_all else {"world": world}),

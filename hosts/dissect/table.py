@@ -134,8 +134,8 @@ def _meaning(place: Place) -> str:
 
 
 def _rows(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [titles, tuple("---" for _ in titles), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    first, *others = (f"| {' | '.join(line)} |" for line in (titles, *rows))
+    return "\n".join([first, "|---" * len(titles) + "|", *others])
 
 
 if __name__ == "__main__":
