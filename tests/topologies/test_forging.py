@@ -8,8 +8,8 @@ import pytest
 from hosts import protocols
 from hosts.endpoint import Address, Datagram, Send
 from hosts.protocol import Session
-from hosts.protocols.mtcp.control import Join, encode_abort, encode_fin
 from hosts.protocols.mtcp.packets import Data, encode_data, parse
+from hosts.protocols.mtcp.tree_packets import Join, encode_abort, encode_fin
 from hosts.protocols.vlmcc.packets import Type
 from hosts.protocols.webrc.flute.fdt import parse_fdt
 from hosts.protocols.webrc.packets import FDT_TOI, OBJECT_TOI

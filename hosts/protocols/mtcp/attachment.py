@@ -10,7 +10,9 @@ from collections.abc import Collection
 from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.parts.sack import ReceivedSet
 from hosts.parts.skew import ClockSkew
-from hosts.protocols.mtcp.control import (
+from hosts.protocols.mtcp.finding import Search
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.tree_packets import (
     Join,
     JoinAck,
     Offer,
@@ -20,8 +22,6 @@ from hosts.protocols.mtcp.control import (
     encode_probe,
     encode_probe_ack,
 )
-from hosts.protocols.mtcp.finding import Search
-from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.wire.farewell import ABORT_COPIES
 from hosts.wire.reason import Reason
 

@@ -9,7 +9,14 @@ from typing import Protocol
 from hosts.endpoint import Address, Datagram, Effect, PeerMisquoted, Send
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.children import Child
-from hosts.protocols.mtcp.control import (
+from hosts.protocols.mtcp.hopeless import hopeless
+from hosts.protocols.mtcp.least import Least
+from hosts.protocols.mtcp.membership import Membership
+from hosts.protocols.mtcp.numbers import spread
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.packets import MERGE_CHILDREN, Feedback, Packet
+from hosts.protocols.mtcp.roster import FINAL, WHOLE, Roster
+from hosts.protocols.mtcp.tree_packets import (
     Entry,
     Join,
     JoinAck,
@@ -28,13 +35,6 @@ from hosts.protocols.mtcp.control import (
     encode_probe_ack,
     encode_report_ack,
 )
-from hosts.protocols.mtcp.hopeless import hopeless
-from hosts.protocols.mtcp.least import Least
-from hosts.protocols.mtcp.membership import Membership
-from hosts.protocols.mtcp.numbers import spread
-from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import MERGE_CHILDREN, Feedback, Packet
-from hosts.protocols.mtcp.roster import FINAL, WHOLE, Roster
 from hosts.wire.farewell import Abort, Fin
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend

@@ -9,10 +9,10 @@ from hosts.endpoint import Effect, Send
 from hosts.parts.reassembly import Reassembly
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.attachment import Attachment
-from hosts.protocols.mtcp.control import JoinAck
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS, Data, Repair, encode_feedback, unmerged
 from hosts.protocols.mtcp.progress import encode_progress
+from hosts.protocols.mtcp.tree_packets import JoinAck
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.seq import extend
 

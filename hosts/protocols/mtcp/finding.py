@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from hosts.endpoint import Address, Effect, Send
 from hosts.parts.sack import ReceivedSet
-from hosts.protocols.mtcp.control import Join, JoinAck, Offer, encode_join, encode_query
 from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.tree_packets import Join, JoinAck, Offer, encode_join, encode_query
 from hosts.wire.reason import Reason
 
 TRIES = 6

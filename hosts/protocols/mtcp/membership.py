@@ -10,9 +10,9 @@ from hosts.endpoint import Address, Effect, PeerDropped, PeerFinished, PeerJoine
 from hosts.parts.doubt import GRACE_S
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.children import Child
-from hosts.protocols.mtcp.control import Entry, State, encode_move
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.roster import FINAL, WHOLE, Roster
+from hosts.protocols.mtcp.tree_packets import Entry, State, encode_move
 from hosts.wire.reason import Reason
 
 CALL_S = 1.0

@@ -1,7 +1,7 @@
 """MTCP's packets: fixed-size fields after the common header, in network order.
 
 DATA and REPAIR carry the stream; ACK and NACK, which differ in their type only, carry feedback and the congestion
-summary (MTCP, 3.1 and 3.7). The rest builds and keeps the tree: control.py. Times are microseconds of the
+summary (MTCP, 3.1 and 3.7). The rest builds and keeps the tree: tree_packets.py. Times are microseconds of the
 clock that is named; sizes are bytes; sequence numbers count packets.
 
 `parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
@@ -10,7 +10,6 @@ clock that is named; sizes are bytes; sequence numbers count packets.
 from typing import Final, NamedTuple, TypeAlias
 
 from hosts.parts.runs import framing
-from hosts.protocols.mtcp.control import CONTROL, PROBE, Control
 from hosts.protocols.mtcp.progress import (
     CUMULATIVE,
     ECHO,
@@ -26,6 +25,7 @@ from hosts.protocols.mtcp.progress import (
     WINDOW,
     decode_progress,
 )
+from hosts.protocols.mtcp.tree_packets import CONTROL, PROBE, Control
 from hosts.protocols.mtcp.wire import NUMBER, UNLIMITED, Type
 from hosts.wire.checks import DataReader, check_size, read_header
 from hosts.wire.fields import Bitmap, Flag, Number, Payload, Size

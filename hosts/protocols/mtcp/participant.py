@@ -14,12 +14,12 @@ from hosts.parts.reassembly import Reassembly
 from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
 from hosts.protocols.mtcp.attachment import Attachment
-from hosts.protocols.mtcp.control import encode_abort
 from hosts.protocols.mtcp.feedback import ReceiverFeedback
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Data, Repair
 from hosts.protocols.mtcp.serving import Serving
 from hosts.protocols.mtcp.standing import ReceiverState, Standing
+from hosts.protocols.mtcp.tree_packets import encode_abort
 from hosts.wire.farewell import ABORT_COPIES
 from hosts.wire.reason import Reason
 

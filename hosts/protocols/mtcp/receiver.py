@@ -14,7 +14,15 @@ from hosts.parts.intake import take, take_run
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
 from hosts.protocol import Session
 from hosts.protocols.mtcp.attachment import Attachment
-from hosts.protocols.mtcp.control import (
+from hosts.protocols.mtcp.feedback import ReceiverFeedback
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.packets import STREAM, Data, Packet, Repair, parse, parse_data
+from hosts.protocols.mtcp.participant import Participant
+from hosts.protocols.mtcp.premature import Premature
+from hosts.protocols.mtcp.serving import GIVEN_UP, Serving
+from hosts.protocols.mtcp.standing import ReceiverState
+from hosts.protocols.mtcp.status import reception_row
+from hosts.protocols.mtcp.tree_packets import (
     Announce,
     JoinAck,
     Move,
@@ -25,14 +33,6 @@ from hosts.protocols.mtcp.control import (
     encode_abort,
     encode_query,
 )
-from hosts.protocols.mtcp.feedback import ReceiverFeedback
-from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import STREAM, Data, Packet, Repair, parse, parse_data
-from hosts.protocols.mtcp.participant import Participant
-from hosts.protocols.mtcp.premature import Premature
-from hosts.protocols.mtcp.serving import GIVEN_UP, Serving
-from hosts.protocols.mtcp.standing import ReceiverState
-from hosts.protocols.mtcp.status import reception_row
 from hosts.protocols.mtcp.watch import ParentWatch, Verdict
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Abort, Fin

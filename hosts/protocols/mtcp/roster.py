@@ -2,7 +2,7 @@
 
 from hosts.endpoint import Address, Effect, Send
 from hosts.parts.silence import is_success
-from hosts.protocols.mtcp.control import MAX_ENTRIES, Entry, State, encode_report
+from hosts.protocols.mtcp.tree_packets import MAX_ENTRIES, Entry, State, encode_report
 from hosts.wire.reason import Reason
 
 MAX_MEMBERS = 65_536

@@ -16,7 +16,6 @@ from hosts.parts.sending import StreamSender
 from hosts.parts.silence import nobody_text
 from hosts.protocol import Session
 from hosts.protocols.mtcp.agent import Agent
-from hosts.protocols.mtcp.control import encode_abort, encode_announce
 from hosts.protocols.mtcp.family import Family
 from hosts.protocols.mtcp.host_time import HostTime
 from hosts.protocols.mtcp.membership import Membership
@@ -32,6 +31,7 @@ from hosts.protocols.mtcp.status import (
     waited_for,
     windows_row,
 )
+from hosts.protocols.mtcp.tree_packets import encode_abort, encode_announce
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES
 from hosts.wire.header import ECT_0, NOT_ECT

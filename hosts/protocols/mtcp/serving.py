@@ -11,13 +11,13 @@ from hosts.endpoint import Address, Datagram, Effect
 from hosts.parts.reassembly import Reassembly
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.attachment import Attachment
-from hosts.protocols.mtcp.control import Entry, Join, Query, State
 from hosts.protocols.mtcp.family import Family
 from hosts.protocols.mtcp.feedback import ReceiverFeedback
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Data, Feedback, Packet, Repair, encode_data
 from hosts.protocols.mtcp.roster import Roster
 from hosts.protocols.mtcp.status import windows_row
+from hosts.protocols.mtcp.tree_packets import Entry, Join, Query, State
 from hosts.wire.reason import Reason
 
 GIVEN_UP: Final = (Reason.SILENT, Reason.STALLED, Reason.UNPROVEN, Reason.TOO_SLOW)

@@ -4,8 +4,8 @@ import enum
 from typing import Final
 
 from hosts.endpoint import Address, Effect, Send
-from hosts.protocols.mtcp.control import encode_fin
 from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.tree_packets import encode_fin
 from hosts.wire.reason import Reason
 
 FIN_TRIES = 10

@@ -7,9 +7,9 @@ from hosts.endpoint import Address
 from hosts.parts.reassembly import Reassembly
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.children import Child
-from hosts.protocols.mtcp.control import State
 from hosts.protocols.mtcp.family import Family
 from hosts.protocols.mtcp.packets import Data, Repair
+from hosts.protocols.mtcp.tree_packets import State
 
 _STATES = {
     State.ACTIVE: "active",

@@ -12,7 +12,7 @@ from scapy.packet import Raw, split_layers
 
 from hosts.dissect import layers as dissect
 from hosts.dissect.layers import CanopyHeader
-from hosts.protocols.mtcp import control, packets
+from hosts.protocols.mtcp import packets, tree_packets
 from hosts.protocols.mtcp.wire import NUMBER, Type
 from tests.hosts.datagrams import EXAMPLES
 from tests.hosts.protocols.tfmcc.test_packets import packets as tfmcc_packets
@@ -62,7 +62,7 @@ def test_every_type_has_an_example() -> None:
 def test_scapy_finds_it_behind_udp() -> None:
     dissect.bind(5000)
     try:
-        data = control.encode_probe(7, 12345)
+        data = tree_packets.encode_probe(7, 12345)
         wire = bytes(IP(src="10.0.0.1", dst="232.1.1.1") / UDP(sport=40000, dport=5000) / data)
         assert IP(wire)["MTCP PROBE"].time_us == 12345
     finally:

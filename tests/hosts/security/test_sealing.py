@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from hosts import protocols
 from hosts.endpoint import Address, Datagram, DatagramRun, JoinGroup, Send, SendRun
-from hosts.protocols.mtcp.control import encode_query
 from hosts.protocols.mtcp.packets import (
     FEEDBACK,
     FLAG_MERGED,
@@ -24,6 +23,7 @@ from hosts.protocols.mtcp.packets import (
     encode_repair,
     parse,
 )
+from hosts.protocols.mtcp.tree_packets import encode_query
 from hosts.security.hop import HopKeys, Hops
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing

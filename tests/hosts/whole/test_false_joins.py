@@ -14,9 +14,9 @@ from hosts.parts.fec.pieces import BlockStatus
 from hosts.protocols.arbor.packets import JOIN as ARBOR_JOIN
 from hosts.protocols.arbor.packets import Blocks, encode_blocks
 from hosts.protocols.arbor.packets import Join as ArborJoin
-from hosts.protocols.mtcp.control import JOIN as MTCP_JOIN
-from hosts.protocols.mtcp.control import Join as MtcpJoin
 from hosts.protocols.mtcp.packets import encode_feedback
+from hosts.protocols.mtcp.tree_packets import JOIN as MTCP_JOIN
+from hosts.protocols.mtcp.tree_packets import Join as MtcpJoin
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.protocols.rla.packets import ACK, Ack
 from hosts.protocols.rla.packets import JOIN as RLA_JOIN

@@ -9,7 +9,7 @@ from hosts import protocols
 from hosts.endpoint import Address, Datagram, Send
 from hosts.parts.receiving import UNANSWERED_S
 from hosts.protocol import Session
-from hosts.protocols.mtcp.control import encode_announce as mtcp
+from hosts.protocols.mtcp.tree_packets import encode_announce as mtcp
 from hosts.protocols.rla.packets import encode_announce as rla
 from hosts.protocols.tfmcc.packets import encode_announce as tfmcc
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from hosts.endpoint import Address
-from hosts.protocols.mtcp.control import encode_abort, encode_probe
 from hosts.protocols.mtcp.packets import FEEDBACK, Feedback, encode_data, encode_repair, parse
+from hosts.protocols.mtcp.tree_packets import encode_abort, encode_probe
 from hosts.wire.reason import Reason
 from tests.p4src.bench.packets import SWITCH_MAC, UDP_PORT, group_mac, host_ip, host_mac, join, udp_frame
 from tests.p4src.bench.setup import bitmap, install, route_host, route_source

@@ -5,10 +5,10 @@ from typing import Any
 
 from hosts.endpoint import Address, Datagram, Deliver, Effect, Send
 from hosts.protocol import Session
-from hosts.protocols.mtcp.control import JoinAck, encode_announce, encode_join_ack
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Feedback, encode_data, encode_repair, parse
 from hosts.protocols.mtcp.receiver import MtcpReceiver
+from hosts.protocols.mtcp.tree_packets import JoinAck, encode_announce, encode_join_ack
 from hosts.wire.reason import Reason
 
 GROUP = Address("232.1.1.1", 5000)

@@ -9,13 +9,13 @@ from hosts.endpoint import (
     Send,
 )
 from hosts.protocol import Session
-from hosts.protocols.mtcp.control import (
-    Join,
-    encode_join,
-)
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Data, Packet, encode_feedback, parse
 from hosts.protocols.mtcp.sender import MtcpSender
+from hosts.protocols.mtcp.tree_packets import (
+    Join,
+    encode_join,
+)
 from hosts.protocols.mtcp.wire import UNLIMITED
 
 GROUP = Address("232.1.1.1", 5000)

@@ -10,7 +10,8 @@ from hosts.endpoint import (
     Send,
 )
 from hosts.parts.silence import PROVEN_TIMES, SILENT_S, START_BYTES
-from hosts.protocols.mtcp.control import (
+from hosts.protocols.mtcp.packets import parse
+from hosts.protocols.mtcp.tree_packets import (
     Entry,
     Join,
     JoinAck,
@@ -21,7 +22,6 @@ from hosts.protocols.mtcp.control import (
     encode_probe_ack,
     encode_report,
 )
-from hosts.protocols.mtcp.packets import parse
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.mtcp.sender_bench import (
     ONE,

@@ -3,9 +3,9 @@
 import pytest
 
 from hosts.endpoint import Datagram, Send
-from hosts.protocols.mtcp.control import encode_announce, encode_probe, encode_probe_ack
 from hosts.protocols.mtcp.feedback import MOST_TOGETHER
 from hosts.protocols.mtcp.packets import SACK_BITS, encode_data
+from hosts.protocols.mtcp.tree_packets import encode_announce, encode_probe, encode_probe_ack
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.header import CE
 from tests.hosts.protocols.mtcp.bench import GROUP, SENDER, Bench, delivered, feedback, join_ack

@@ -3,9 +3,9 @@
 import random
 
 from hosts.endpoint import Address, Effect, Send
-from hosts.protocols.mtcp.control import Join, Offer
 from hosts.protocols.mtcp.finding import TRIES, Search
 from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.tree_packets import Join, Offer
 from hosts.protocols.mtcp.wire import Type
 
 SENDER, NEAR, FAR = Address("10.0.0.1", 1), Address("10.0.0.2", 2), Address("10.0.0.3", 3)

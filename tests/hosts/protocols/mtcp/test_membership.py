@@ -6,10 +6,10 @@ import pytest
 
 from hosts.endpoint import Address, PeerDropped, PeerFinished, PeerJoined, PeerRefused, Send
 from hosts.protocols.mtcp import membership
-from hosts.protocols.mtcp.control import Entry, State
 from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.roster import Roster
+from hosts.protocols.mtcp.tree_packets import Entry, State
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.mtcp.parent import ONE, TWO, make_agent
 

@@ -7,21 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.endpoint import Address
-from hosts.protocols.mtcp import control, packets
-from hosts.protocols.mtcp.control import (
-    Announce,
-    Entry,
-    Join,
-    JoinAck,
-    Move,
-    Offer,
-    Probe,
-    ProbeAck,
-    Query,
-    Report,
-    ReportAck,
-    State,
-)
+from hosts.protocols.mtcp import packets, tree_packets
 from hosts.protocols.mtcp.packets import (
     DATA_BYTES,
     DEFAULT_PAYLOAD_BYTES,
@@ -35,6 +21,20 @@ from hosts.protocols.mtcp.packets import (
     parse,
 )
 from hosts.protocols.mtcp.progress import encode_progress
+from hosts.protocols.mtcp.tree_packets import (
+    Announce,
+    Entry,
+    Join,
+    JoinAck,
+    Move,
+    Offer,
+    Probe,
+    ProbeAck,
+    Query,
+    Report,
+    ReportAck,
+    State,
+)
 from hosts.protocols.mtcp.wire import MAX_ADDRESSES, NUMBER, UNLIMITED, Type
 from hosts.wire.farewell import Abort, Fin
 from hosts.wire.header import MAX_DATAGRAM_BYTES, PacketError
@@ -126,29 +126,31 @@ def test_control(
     payload: int,
     lineage: tuple[Address, ...],
 ) -> None:
-    assert parse(control.encode_probe(session, time, size, size, lineage)) == Probe(session, time, size, size, lineage)
-    assert parse(control.encode_probe_ack(session, time, 7)) == ProbeAck(session, time, 7)
-    assert parse(control.encode_announce(session, payload)) == Announce(session, payload)
-    assert parse(control.encode_fin(session, one, two, reason)) == Fin(session, one, two, reason)
-    assert parse(control.encode_abort(session, reason)) == Abort(session, reason)
-    assert parse(control.encode_query(session, time)) == Query(session, time)
-    assert parse(control.encode_report_ack(session, size)) == ReportAck(session, size)
+    assert parse(tree_packets.encode_probe(session, time, size, size, lineage)) == Probe(
+        session, time, size, size, lineage
+    )
+    assert parse(tree_packets.encode_probe_ack(session, time, 7)) == ProbeAck(session, time, 7)
+    assert parse(tree_packets.encode_announce(session, payload)) == Announce(session, payload)
+    assert parse(tree_packets.encode_fin(session, one, two, reason)) == Fin(session, one, two, reason)
+    assert parse(tree_packets.encode_abort(session, reason)) == Abort(session, reason)
+    assert parse(tree_packets.encode_query(session, time)) == Query(session, time)
+    assert parse(tree_packets.encode_report_ack(session, size)) == ReportAck(session, size)
     for packet in (
         Join(session, one, two, not one, not two, payload, size, size),
         Join(session, two, one, two, one, payload, size, size),
     ):
-        assert parse(control.encode_join(packet)) == packet
+        assert parse(tree_packets.encode_join(packet)) == packet
     ack = JoinAck(session, one, reason, payload, payload, size, time, Address("1.2.3.4", 5), lineage)
-    assert parse(control.encode_join_ack(ack)) == ack
+    assert parse(tree_packets.encode_join_ack(ack)) == ack
     offer = Offer(session, one, two, time, payload, 3, lineage)
-    assert parse(control.encode_offer(offer)) == offer
+    assert parse(tree_packets.encode_offer(offer)) == offer
     for address in lineage:
-        assert parse(control.encode_move(session, address)) == Move(session, address)
+        assert parse(tree_packets.encode_move(session, address)) == Move(session, address)
 
 
-@given(U32, U32, st.lists(ENTRIES, max_size=control.MAX_ENTRIES))
+@given(U32, U32, st.lists(ENTRIES, max_size=tree_packets.MAX_ENTRIES))
 def test_reports(session: int, number: int, entries: list[Entry]) -> None:
-    data = control.encode_report(session, number, entries)
+    data = tree_packets.encode_report(session, number, entries)
     assert len(data) <= MAX_DATAGRAM_BYTES
     assert parse(data) == Report(session, number, tuple(entries))
 
@@ -162,19 +164,19 @@ def examples() -> list[bytes]:
         packets.encode_repair(data, 9),
         packets.encode_feedback(7, False, 1, 2, 3, 4, 5, 6, 7, 0b1011),
         packets.encode_feedback(7, True, 1, 2, 3, 4, 5, 6, 7, 0b1011, merge=True, number=5),
-        control.encode_probe(7, 1, 2, 3, (here, there)),
-        control.encode_probe_ack(7, 1, 2),
-        control.encode_announce(7, 1400),
-        control.encode_join(Join(7, True, False, True, False, 3, 1000, 5)),
-        control.encode_join_ack(JoinAck(7, True, Reason.FULL, 1, 2, 3, 4, here, (there,))),
-        control.encode_fin(7, False, True, Reason.NONE),
-        control.encode_fin(7, True, True, Reason.NONE),
-        control.encode_abort(7, Reason.SILENT),
-        control.encode_query(7, 1),
-        control.encode_offer(Offer(7, True, False, 1, 2, 3, (here, there))),
-        control.encode_move(7, there),
-        control.encode_report(7, 1, [Entry(here, there, 4, State.LOST, Reason.SILENT, True, False)]),
-        control.encode_report_ack(7, 1),
+        tree_packets.encode_probe(7, 1, 2, 3, (here, there)),
+        tree_packets.encode_probe_ack(7, 1, 2),
+        tree_packets.encode_announce(7, 1400),
+        tree_packets.encode_join(Join(7, True, False, True, False, 3, 1000, 5)),
+        tree_packets.encode_join_ack(JoinAck(7, True, Reason.FULL, 1, 2, 3, 4, here, (there,))),
+        tree_packets.encode_fin(7, False, True, Reason.NONE),
+        tree_packets.encode_fin(7, True, True, Reason.NONE),
+        tree_packets.encode_abort(7, Reason.SILENT),
+        tree_packets.encode_query(7, 1),
+        tree_packets.encode_offer(Offer(7, True, False, 1, 2, 3, (here, there))),
+        tree_packets.encode_move(7, there),
+        tree_packets.encode_report(7, 1, [Entry(here, there, 4, State.LOST, Reason.SILENT, True, False)]),
+        tree_packets.encode_report_ack(7, 1),
         encode_progress(7, 1, 2, 3, 4, 5, 6, 7, marked=True),
     ]
 
@@ -197,7 +199,7 @@ def test_sizes_are_exact(data: bytes) -> None:
     [(0, 2, "sealed"), (0, 3, "version"), (0, 0, "version"), (1, 99, "protocol"), (2, 0, "type"), (2, 19, "type")],
 )
 def test_headers_of_others(position: int, value: int, reason: str) -> None:
-    data = bytearray(control.encode_probe(7, 1))
+    data = bytearray(tree_packets.encode_probe(7, 1))
     data[position] = value
     with pytest.raises(PacketError, match=reason):
         parse(bytes(data))
@@ -205,10 +207,10 @@ def test_headers_of_others(position: int, value: int, reason: str) -> None:
 
 def test_values_out_of_range() -> None:
     for data, position, value in [
-        (control.encode_abort(7, Reason.FULL), 8, 200),
-        (control.encode_join_ack(JoinAck(7, False, Reason.FULL, 1)), 8, 200),
-        (control.encode_fin(7, False, True, Reason.NONE), 8, 2),
-        (control.encode_fin(7, False, True, Reason.NONE), 9, 77),
+        (tree_packets.encode_abort(7, Reason.FULL), 8, 200),
+        (tree_packets.encode_join_ack(JoinAck(7, False, Reason.FULL, 1)), 8, 200),
+        (tree_packets.encode_fin(7, False, True, Reason.NONE), 8, 2),
+        (tree_packets.encode_fin(7, False, True, Reason.NONE), 9, 77),
     ]:
         broken = bytearray(data)
         broken[position] = value
@@ -216,7 +218,7 @@ def test_values_out_of_range() -> None:
             parse(bytes(broken))
     for size in (0, MAX_DATAGRAM_BYTES + 1):
         with pytest.raises(PacketError, match="value"):
-            parse(control.encode_announce(7, size))
+            parse(tree_packets.encode_announce(7, size))
 
 
 REASONS_TO_REFUSE = {"truncated", "oversized", "version", "protocol", "type", "value"}

@@ -14,16 +14,16 @@ from hosts.endpoint import (
     StreamBegan,
     StreamEnded,
 )
-from hosts.protocols.mtcp.control import (
+from hosts.protocols.mtcp.packets import REACH, encode_data, encode_repair, parse
+from hosts.protocols.mtcp.premature import MOST
+from hosts.protocols.mtcp.standing import FIN_TRIES
+from hosts.protocols.mtcp.tree_packets import (
     Join,
     encode_abort,
     encode_announce,
     encode_fin,
     encode_probe,
 )
-from hosts.protocols.mtcp.packets import REACH, encode_data, encode_repair, parse
-from hosts.protocols.mtcp.premature import MOST
-from hosts.protocols.mtcp.standing import FIN_TRIES
 from hosts.wire.farewell import Fin
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.mtcp.bench import GROUP, SENDER, STRANGER, Bench, delivered, feedback, join_ack

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.endpoint import Address, Send
-from hosts.protocols.mtcp.control import MAX_ENTRIES, Entry, Report, State
 from hosts.protocols.mtcp.packets import parse
 from hosts.protocols.mtcp.roster import WHOLE, Roster
+from hosts.protocols.mtcp.tree_packets import MAX_ENTRIES, Entry, Report, State
 from hosts.wire.reason import Reason
 
 PARENT = Address("10.0.0.1", 1)

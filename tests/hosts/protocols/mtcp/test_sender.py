@@ -17,7 +17,10 @@ from hosts.endpoint import (
     SessionStarted,
 )
 from hosts.protocol import Session
-from hosts.protocols.mtcp.control import (
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.packets import SACK_BITS, Data, encode_data, encode_feedback
+from hosts.protocols.mtcp.sender import MANY_CHILDREN, MtcpSender
+from hosts.protocols.mtcp.tree_packets import (
     Announce,
     JoinAck,
     Probe,
@@ -25,9 +28,6 @@ from hosts.protocols.mtcp.control import (
     encode_fin,
     encode_probe_ack,
 )
-from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import SACK_BITS, Data, encode_data, encode_feedback
-from hosts.protocols.mtcp.sender import MANY_CHILDREN, MtcpSender
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
 from hosts.wire.reason import Reason

@@ -3,9 +3,9 @@
 import pytest
 
 from hosts.endpoint import Address, Send
-from hosts.protocols.mtcp.control import encode_fin
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.standing import FIN_TRIES, NEXT, ReceiverState, Standing
+from hosts.protocols.mtcp.tree_packets import encode_fin
 from hosts.wire.reason import Reason
 
 

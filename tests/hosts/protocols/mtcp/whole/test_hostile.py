@@ -7,7 +7,12 @@ import pytest
 from hosts.endpoint import Address, Datagram, Send
 from hosts.protocol import Session
 from hosts.protocols.mtcp import roster
-from hosts.protocols.mtcp.control import (
+from hosts.protocols.mtcp.delays import MAX_TIMEOUT_S
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, encode_data, encode_feedback, encode_repair, parse
+from hosts.protocols.mtcp.receiver import MtcpReceiver
+from hosts.protocols.mtcp.store import PacketStore, StoredPacket
+from hosts.protocols.mtcp.tree_packets import (
     Join,
     JoinAck,
     ProbeAck,
@@ -18,11 +23,6 @@ from hosts.protocols.mtcp.control import (
     encode_probe,
     encode_probe_ack,
 )
-from hosts.protocols.mtcp.delays import MAX_TIMEOUT_S
-from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, encode_data, encode_feedback, encode_repair, parse
-from hosts.protocols.mtcp.receiver import MtcpReceiver
-from hosts.protocols.mtcp.store import PacketStore, StoredPacket
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason

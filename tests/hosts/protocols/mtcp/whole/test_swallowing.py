@@ -6,10 +6,10 @@ from random import Random
 import pytest
 
 from hosts.endpoint import Datagram, DatagramRun, Effect, PeerDropped, Send
-from hosts.protocols.mtcp.control import Report, ReportAck
 from hosts.protocols.mtcp.packets import Feedback, Repair, parse
 from hosts.protocols.mtcp.receiver import MtcpReceiver
 from hosts.protocols.mtcp.roster import WHOLE
+from hosts.protocols.mtcp.tree_packets import Report, ReportAck
 from hosts.wire.farewell import Fin
 from tests.hosts.protocols.mtcp.world import World
 
