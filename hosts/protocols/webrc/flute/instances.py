@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Final
 
-from hosts.parts.doubt import FORGOTTEN_S, GRACE_S
+from hosts.parts.doubt import FORGOTTEN_S, GRACE_S, SILENCE_S
 
 MOST: Final = 4096
 """That are remembered (ours)."""
@@ -12,6 +12,9 @@ AGAIN_S: Final = FORGOTTEN_S
 """After which one is read again, for a stranger may have taken its number (ours: as long as a farewell is in doubt)."""
 MOST_DOUBTED: Final = 16
 """Things that were said once (ours)."""
+COMPLETE: Final = "complete"
+"""That no file will follow: doubted until no instance has said otherwise for `SILENCE_S`, as a session's end is (ours).
+In that time a sender says its own several times."""
 
 
 class Instances:
@@ -24,7 +27,14 @@ class Instances:
 
     def is_read(self, number: int, now: float) -> bool:
         """Whether it still holds, and was read lately; beyond that the number may be another's (RFC 6726, 3.4.1)."""
-        return now <= self._until.get(number, -1.0)
+        if now > self._until.get(number, -1.0):
+            return False
+        self.deny()
+        return True
+
+    def deny(self) -> None:
+        """An instance that is believed is still said, or another does not say that no file will follow."""
+        self._doubted.pop(COMPLETE, None)
 
     def read(self, number: int, until: float, now: float) -> None:
         """It is known now, and holds so long."""
@@ -35,7 +45,7 @@ class Instances:
     def believes(self, number: int, what: Hashable, now: float) -> bool:
         """Whether an instance takes something away: anybody may have made it in an open session, so that is believed
         when it is said again after a while, as a farewell to one receiver is. Else it is read when it comes again."""
-        if now - self._doubted.setdefault(what, now) >= GRACE_S:
+        if now - self._doubted.setdefault(what, now) >= (SILENCE_S if what == COMPLETE else GRACE_S):
             return True
         if len(self._doubted) > MOST_DOUBTED:
             self._doubted.popitem(last=False)

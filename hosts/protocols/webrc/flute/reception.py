@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from hosts.protocols.webrc.flute.content import CENC, DamagedError, decoded, matching
 from hosts.protocols.webrc.flute.decoding import ObjectDecoder, SymbolRun
 from hosts.protocols.webrc.flute.fdt import INSTANCES, MOST_BYTES, FdtInstance, FileEntry, lifetime, parse_fdt
-from hosts.protocols.webrc.flute.instances import Instances
+from hosts.protocols.webrc.flute.instances import COMPLETE, Instances
 from hosts.protocols.webrc.flute.received import EVERY_NAME, Choice, Received
 from hosts.protocols.webrc.flute.transmission import NO_CODE, Transmission
 from hosts.protocols.webrc.packets import FDT_TOI, Alc
@@ -292,7 +292,10 @@ class Reception:
         if until < now:
             self.counters["expired"] += 1
             return []
-        self.is_complete = self.is_complete or table.is_complete
+        if not table.is_complete:
+            self._instances.deny()
+        elif not self.is_complete:
+            self.is_complete = self._instances.believes(number, COMPLETE, now)
         self._forget(now)
         if table.is_full and (self._full is None or (number - self._full) % INSTANCES < INSTANCES // 2):
             self._withdraw(number, table.files, now)
