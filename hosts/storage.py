@@ -16,6 +16,9 @@ CacheControl: TypeAlias = str | int
 """What is said to caches of a file: a word of `CACHE_WORDS`, or from when on what they have of it is old, Unix seconds;
 empty: nothing (3GPP TS 26.346, 7.2.10)."""
 CACHE_WORDS: Final = ("no-cache", "max-stale")
+_PAGE: Final = 4096
+"""Bytes of a space in memory that are there or not (ours)."""
+_NOTHING: Final = bytes(_PAGE)
 
 
 class Readable(Protocol):
@@ -128,24 +131,41 @@ class BytesContent:
 
 
 class MemorySpace:
-    """Of a room in memory."""
+    """Of a room in memory: it takes as much as has been written, however far that is from the beginning."""
 
     def __init__(self) -> None:
-        self.data = bytearray()
+        self._pages: dict[int, bytearray] = {}
+        self._end = 0
 
     def read(self, begin: int, count: int) -> bytes:
-        """What is there."""
-        return bytes(self.data[begin : begin + count])
+        """What is there, with zeros where nothing was written."""
+        end = min(begin + count, self._end)
+        places = [_place(at, end) for at in _parts(begin, end)]
+        return b"".join(self._pages.get(number, _NOTHING)[part] for number, part in places)
 
     def write(self, begin: int, data: bytes) -> None:
         """Put bytes there."""
-        if len(self.data) < begin:
-            self.data.extend(bytes(begin - len(self.data)))
-        self.data[begin : begin + len(data)] = data
+        end = begin + len(data)
+        self._end = max(self._end, end if data else 0)
+        for at in _parts(begin, end):
+            number, part = _place(at, end)
+            page = self._pages.setdefault(number, bytearray(_PAGE))
+            page[part] = data[at - begin : at - begin + part.stop - part.start]
 
     def next_written(self, begin: int) -> int | None:
         """What is there may all have been."""
-        return begin if begin < len(self.data) else None
+        return begin if begin < self._end else None
+
+
+def _parts(begin: int, end: int) -> Iterable[int]:
+    """Where each page's part of so many bytes begins."""
+    return () if begin >= end else (begin, *range((begin // _PAGE + 1) * _PAGE, end, _PAGE))
+
+
+def _place(at: int, end: int) -> tuple[int, slice]:
+    """A page, and its part from there on."""
+    number, first = divmod(at, _PAGE)
+    return number, slice(first, min(_PAGE, end - number * _PAGE))
 
 
 class MemoryRecords:

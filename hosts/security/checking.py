@@ -29,7 +29,9 @@ from hosts.wire.tree.checking import TreeChecker
 PATIENCE_S: Final = 1.0
 """For which a packet waits to be signed, or a signature for its packet (ours): more than packets are reordered by."""
 MOST_HELD: Final = 4096
-"""Packets that wait (ours): 6 MB, in front of which a member that floods has to come within a manifest's time."""
+"""Packets that wait (ours), in front of which a member that floods has to come within a manifest's time."""
+MOST_BYTES: Final = 1500 * MOST_HELD
+"""Of them together (ours): a datagram may have 64 kB."""
 MOST_SIGNED: Final = 8192
 """Hashes whose packets have not come (ours): those of lost ones stay for a while."""
 MOST_SIGNERS: Final = 4
@@ -84,6 +86,8 @@ class CheckingReceiver(WrappedReceiver):
         self._waiting: deque[tuple[float, Key, Datagram]] = deque()
         """Of all that are held, and some that are no more, the oldest first."""
         self._count = 0
+        self._held_bytes = 0
+        self._waiting_bytes = 0
         self._signed: dict[Key, int] = {}
         """How often each packet that has not come may."""
         self._owed: deque[tuple[float, Key]] = deque()
@@ -127,13 +131,20 @@ class CheckingReceiver(WrappedReceiver):
             else:
                 del self._signed[key]
             return True
-        while self._count >= MOST_HELD:
+        size = len(datagram.data)
+        while self._count >= MOST_HELD or self._held_bytes + size > MOST_BYTES:
             self._drop_oldest()
         came = datagram if datagram.arrived_at is not None else datagram._replace(arrived_at=now)
         self._held.setdefault(key, deque()).append(came)
         self._waiting.append((now, key, came))
-        self._count += 1
+        self._waiting_bytes += size
+        self._keep(1, size)
         return False
+
+    def _keep(self, count: int, size: int) -> None:
+        """So many packets more are held, or fewer; bytes of each."""
+        self._count += count
+        self._held_bytes += count * size
 
     def _release(self, datagram: Datagram, now: float) -> list[Datagram]:
         """What a manifest lets through."""
@@ -153,7 +164,7 @@ class CheckingReceiver(WrappedReceiver):
                 held = self._held.get(key)
                 if held is not None:
                     released.append(held.popleft())
-                    self._count -= 1
+                    self._keep(-1, len(released[-1].data))
                     if not held:
                         del self._held[key]
                 else:
@@ -178,7 +189,7 @@ class CheckingReceiver(WrappedReceiver):
             held = self._held.get(key)
             if held is not None and held[0] is datagram and self._is_of_tree(datagram.data):
                 released.append(held.popleft())
-                self._count -= 1
+                self._keep(-1, len(datagram.data))
                 if not held:
                     del self._held[key]
         return released
@@ -222,7 +233,11 @@ class CheckingReceiver(WrappedReceiver):
 
     def _tidy(self, now: float) -> None:
         """Forget what has waited long enough."""
-        while self._waiting and (now - self._waiting[0][0] > PATIENCE_S or len(self._waiting) > 4 * MOST_HELD):
+        while self._waiting and (
+            now - self._waiting[0][0] > PATIENCE_S
+            or len(self._waiting) > 4 * MOST_HELD
+            or self._waiting_bytes > 4 * MOST_BYTES
+        ):
             self._drop_oldest()
         while self._owed and (now - self._owed[0][0] > PATIENCE_S or len(self._owed) > MOST_SIGNED):
             _, key = self._owed.popleft()
@@ -234,11 +249,12 @@ class CheckingReceiver(WrappedReceiver):
 
     def _drop_oldest(self) -> None:
         _, key, datagram = self._waiting.popleft()
+        self._waiting_bytes -= len(datagram.data)
         held = self._held.get(key)
         if held is None or held[0] is not datagram:
             return  # it was handed on
         held.popleft()
-        self._count -= 1
+        self._keep(-1, len(datagram.data))
         self._drop()
         if not held:
             del self._held[key]

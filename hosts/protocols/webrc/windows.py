@@ -164,6 +164,8 @@ class IncomingWindows:
         transmission = Transmission.parse(RAPTORQ, packet.fti)
         if not 0 <= self._first < first + transmission.symbols or first in self._whole:
             return []
+        if transmission.symbol != len(packet.symbol):
+            raise PacketError("symbol")  # before there is memory for such a block
         decoder = self._open.get(first)
         if decoder is None:
             decoder = self._begin(first, transmission)

@@ -176,6 +176,21 @@ def test_packets_of_a_tree_wait_for_its_root_and_then_the_checker_is_asked() -> 
     assert receiver.core.runs == 1
 
 
+def test_what_waits_is_bounded_in_bytes_whatever_is_handed_on() -> None:
+    receiver = Receiver()
+    for number in range(900):
+        packet = b"%d" % number + bytes(60_000)
+        receiver.get(packet, to=GROUP)
+        if number % 3 == 0:
+            receiver.get(receiver.sign(packet))
+        checks = receiver.checking
+        assert checks._held_bytes == sum(len(one.data) for held in checks._held.values() for one in held)
+        assert checks._held_bytes <= checking.MOST_BYTES
+        assert sum(len(one.data) for _, _, one in checks._waiting) <= 4 * checking.MOST_BYTES + 60_003
+    assert len(receiver.core.got) == 300
+    assert len(receiver.checking._held) == 102
+
+
 def test_what_waits_is_bounded() -> None:
     receiver = Receiver()
     for number in range(MOST_HELD + 100):

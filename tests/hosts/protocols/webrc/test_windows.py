@@ -91,6 +91,16 @@ def test_a_window_ends_with_as_many_symbols_as_it_may_have() -> None:
     assert symbols[-2].fti
 
 
+def test_no_window_is_opened_for_symbols_of_another_size_than_the_packet_has() -> None:
+    out, windows = OutgoingWindows(PAYLOAD, WINDOW_S), IncomingWindows()
+    symbols = [symbol for _, symbol in stream(bytes(range(250)) * 40, out)]
+    assert windows.take(packet(next(one for one in symbols if any(one.data) and not one.fti)), 0.0)
+    repair = packet(next(one for one in symbols if one.fti))
+    with pytest.raises(PacketError):
+        windows.take(repair._replace(symbol=repair.symbol[:8]), 0.1)
+    assert not windows._open
+
+
 def test_after_a_long_silence_the_stream_is_taken_where_it_is_and_one_strangers_packet_is_no_silence() -> None:
     out, windows = OutgoingWindows(PAYLOAD, WINDOW_S), IncomingWindows()
     symbols = [symbol for _, symbol in stream(bytes(range(250)) * 40, out) if not symbol.fti and symbol.toi]
