@@ -41,6 +41,7 @@ _MOVED: Final = re.compile(r"translate\(([^)]*)\)")
 _LENGTH: Final = re.compile(r"((?:stroke-width|stroke-dasharray|stroke-dashoffset|font-size): ?)([^;}\"]+)")
 _STROKE: Final = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)([hv]-?[\d.]+)")
 """A marker that is one upright or level line."""
+_FAMILY: Final = re.compile(r"font-family:([^;}\"]+);?")
 _CLIP: Final = re.compile(r"clip-path: url\(#(\w+)\); ")
 
 
@@ -59,7 +60,17 @@ def to_svg(canvas: Canvas) -> str:
     output = io.StringIO()
     canvas.savefig(output, format="svg", metadata={"Date": None, "Creator": None})
     text = output.getvalue()
-    return in_tenths(compact(text[text.index("<svg") :]))
+    return of_one_family(in_tenths(compact(text[text.index("<svg") :])))
+
+
+def of_one_family(svg: str) -> str:
+    """A picture in tenths of points whose letters, all alike, have their family from the whole; and without what says
+    only what is so anyway."""
+    families = set(_FAMILY.findall(svg))
+    svg = svg.replace(' version="1.1"', "", 1).replace(' type="text/css"', "", 1)
+    if len(families) != 1:
+        return svg
+    return _FAMILY.sub("", svg).replace(' stroke-width="10"', f' stroke-width="10" font-family="{families.pop()}"', 1)
 
 
 def in_tenths(svg: str) -> str:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from experiments.figures.documents import pages
 from experiments.figures.plot import shows_values
-from experiments.figures.svg import STYLE, compact, few_colours, in_tenths, new_canvas, to_svg
+from experiments.figures.svg import STYLE, compact, few_colours, in_tenths, new_canvas, of_one_family, to_svg
 from experiments.harness.results_folder import RESULTS
 from experiments.harness.row import with_assistance
 from experiments.rows import ROWS
@@ -221,3 +221,15 @@ def test_all_files_together_are_small() -> None:
     files = files_of_the_repository()
     assert len(files) > 500
     assert sum(path.stat().st_size for path in files if path.is_file()) < MOST_BYTES_OF_ALL
+
+
+def test_the_family_that_all_letters_have_is_said_once() -> None:
+    text = (
+        f'<svg xmlns="{SVG[1:-1]}" version="1.1" stroke-width="10"><style type="text/css">.c0{{font-size:9px;'
+        "font-family:A;text-anchor:end}.c1{font-family:A}</style></svg>"
+    )
+    assert of_one_family(text) == (
+        f'<svg xmlns="{SVG[1:-1]}" stroke-width="10" font-family="A"><style>.c0{{font-size:9px;text-anchor:end}}.c1{{}}'
+        "</style></svg>"
+    )
+    assert of_one_family(text.replace("A}", "B}")).count("font-family:") == 2
