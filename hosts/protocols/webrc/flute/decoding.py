@@ -97,7 +97,7 @@ class ObjectDecoder:
                 self.resumed += self.transmission.source(number)
                 continue
             found = BlockSymbols(self.transmission.symbol)
-            self._stored[number] = store.read(number, store.slots, found)
+            self._stored[number] = store.recover(number, found)
             self._symbols += len(found)
             self.resumed += len(found)
 

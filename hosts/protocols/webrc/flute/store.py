@@ -28,6 +28,9 @@ SPARE: Final = 32
 """Records of a block beyond its source symbols (ours): decoding asks for a symbol more in one case of a hundred (RFC
 6330, 5.1), in so many never."""
 
+FIRST_RECORDS: Final = 4
+"""That are read at once where there may be one (ours)."""
+
 
 class SymbolStore:
     """Of one object."""
@@ -64,6 +67,18 @@ class SymbolStore:
         """How many of the first `most` records of a block are good, up to the first that is not; their symbols go to
         `found`."""
         return found.add_records(self.room.symbols.read(self._place(block, 0), most * self._record))
+
+    def recover(self, block: int, found: BlockSymbols) -> int:
+        """As `read`, of all records: in pieces that double, for of a long file's blocks most have few."""
+        good, piece = 0, FIRST_RECORDS
+        while good < self.slots:
+            piece = min(piece, self.slots - good)
+            new = found.add_records(self.room.symbols.read(self._place(block, good), piece * self._record))
+            good += new
+            if new < piece:
+                break
+            piece *= 2
+        return good
 
     def mark(self, block: int, data: bytes) -> None:
         """A block is whole, and has been written."""
