@@ -4,7 +4,9 @@ import os
 import secrets
 import stat
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -16,6 +18,10 @@ from hosts.security.link import SCHEME, Link, parse_link
 
 ParsedT = TypeVar("ParsedT")
 
+NOTED_EVERY_S: Final = 1.0
+"""Of a port's counters (hosts/security/hop.py): so much later than the last note they may be."""
+ROUNDED_S: Final = 0.01
+"""By so much a file's time may differ from what it was set to (ours)."""
 MOST_BYTES: Final = 1 << 16
 """A file that is longer is no key file (ours)."""
 HEAD: Final = "# canopy: a group's keys. Whoever has them takes part, and reads all that is sent.\n"
@@ -51,7 +57,8 @@ def write_seed(path: Path, seed: bytes) -> None:
 
 
 def read_hop_keys(path: Path) -> HopKeys:
-    """What a host's port vouches by, from a file. KeysError, OSError."""
+    """What a host's port vouches by, from a file, whose time of modification is when that was used last, if it may be
+    set. KeysError, OSError."""
     words = [
         word
         for line in read_private(path, MOST_BYTES).splitlines()
@@ -64,7 +71,13 @@ def read_hop_keys(path: Path) -> HopKeys:
         raise KeysError(f"{path}: not the two keys of a port, of 16 hexadecimal digits each") from None
     if not 0 <= min(outward, inward) <= max(outward, inward) < 1 << 64:
         raise KeysError(f"{path}: a port's keys have 64 bits")
-    return HopKeys(outward, inward)
+
+    def used(until_s: float) -> None:
+        with suppress(OSError):
+            os.utime(path, (until_s, until_s))
+
+    behind = path.stat().st_mtime - time.time()
+    return HopKeys(outward, inward, behind + NOTED_EVERY_S if behind > ROUNDED_S else 0.0, used)
 
 
 def write_hop_keys(path: Path, keys: HopKeys) -> None:

@@ -89,7 +89,7 @@ def chance_port() -> int:
 def sender_place(group: str | None, port: int | None, secrecy: Secrecy, display: Display) -> Place:
     """A sender's; a session that is sealed may have a group and port of chance. KeysError, OSError."""
     asked, signed, secret_file, sign_file, hop_file = secrecy
-    hop_keys = None if hop_file is None else read_hop_keys(hop_file)
+    hop_keys = _hop_keys(hop_file, display)
     seed = None if sign_file is None else read_seed(sign_file)
     if signed and secret_file is None and seed is None:
         seed = new_seed()
@@ -145,8 +145,19 @@ def receiver_place(
     if asked and secret is None:
         secret = parse_secret(_ask())
     signer = None if secret is None else secret.signer
-    hop_keys = None if hop_file is None else read_hop_keys(hop_file)
+    hop_keys = _hop_keys(hop_file, display)
     return Place(group, port, _keys(secret, display), signer=signer, hop_keys=hop_keys)
+
+
+def _hop_keys(path: Path | None, display: Display) -> HopKeys | None:
+    """KeysError, OSError."""
+    keys = None if path is None else read_hop_keys(path)
+    if keys is not None and keys.later_s:
+        display.say(
+            f"the clock has been set back since {path} was used last: feedback counts on from then, "
+            f"{keys.later_s:.0f} s ahead, for switches take no counter twice"
+        )
+    return keys
 
 
 class _Filed(NamedTuple):

@@ -24,6 +24,10 @@ class HopKeys(NamedTuple):
     """Of what the host sends."""
     inward: int
     """Of what the switch does."""
+    later_s: float = 0.0
+    """By how much counters are later than the clock, which has been set back since the port was used last."""
+    used: Callable[[float], None] | None = None
+    """Told once a second at most how far counters are, seconds since 1970, for a later program on this port."""
 
 
 class Hops:
@@ -36,13 +40,18 @@ class Hops:
         self._wall = wall
         self._sent = 0
         self._heard = 0
+        self._noted = 0
 
     def sign(self, packet: bytes, source: Address, destination: Address) -> bytes:
         """What follows a packet on the wire. Counters are times, so that they rise over all endpoints of a host, and
         when it starts again."""
         if self._keys is None:
             return _NOBODY
-        self._sent = max(self._sent + 1, int(self._wall() * COUNTS) % 2**HOP_COUNTER_BITS)
+        time_s = self._wall() + self._keys.later_s
+        self._sent = max(self._sent + 1, int(time_s * COUNTS) % 2**HOP_COUNTER_BITS)
+        if self._keys.used is not None and self._sent >= self._noted + COUNTS:
+            self._noted = self._sent
+            self._keys.used(self._sent / COUNTS)
         message = message_of(self._sent, packet, source, destination)
         return HOP.pack(Hop(self._sent, hop_tag(self._keys.outward, message)))
 

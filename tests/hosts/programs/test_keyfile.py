@@ -1,8 +1,10 @@
 import os
+import time
 from pathlib import Path
 
 import pytest
 
+from hosts.endpoint import Address
 from hosts.programs.keyfile import (
     MOST_BYTES,
     new_keys,
@@ -12,8 +14,9 @@ from hosts.programs.keyfile import (
     write_hop_keys,
     write_keys,
 )
-from hosts.security.hop import HopKeys
+from hosts.security.hop import COUNTS, HopKeys, Hops
 from hosts.security.keys import KeysError
+from hosts.wire.sealed import HOP
 
 
 def test_a_file_is_its_owner_s_only_and_read_as_it_was_written(tmp_path: Path) -> None:
@@ -71,12 +74,29 @@ def test_any_other_file_is_no_key_file(tmp_path: Path) -> None:
         read_keys(tmp_path / "missing")
 
 
+def test_a_port_s_counters_go_on_rising_when_the_clock_was_set_back_with_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, now = tmp_path / "r1.hop", time.time()
+    write_hop_keys(path, HopKeys(1, 2))
+    ends = Address("10.0.0.2", 1), Address("10.0.0.1", 2)
+    counters = []
+    for seconds in (5.0, 6.5, -3600.0, -3599.5, -7200.0, 60.0):
+        monkeypatch.setattr("hosts.programs.keyfile.time.time", lambda at=now + seconds: at)
+        keys = read_hop_keys(path)
+        assert (keys.later_s > 0) == (seconds < 0)
+        hops = Hops(keys, lambda at=now + seconds: at)  # type: ignore[misc]
+        counters.append(HOP.made_of(HOP.struct.unpack(hops.sign(bytes(8), *ends))).counter)
+    assert counters == sorted(set(counters))
+    assert counters[-1] == pytest.approx((now + 60.0) * COUNTS, rel=1e-9)
+
+
 def test_a_port_s_keys_come_back_and_others_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "r1.hop"
     keys = HopKeys(outward=1, inward=2**64 - 1)
     write_hop_keys(path, keys)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert read_hop_keys(path) == keys
+    assert read_hop_keys(path)[:3] == keys[:3]
     for wrong in ("", "1", "1 2 3", "1 x", f"1 {2**64:x}", "-1 2"):
         path.write_text(wrong)
         with pytest.raises(KeysError, match=r"r1\.hop: "):
