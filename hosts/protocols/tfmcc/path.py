@@ -15,6 +15,7 @@ from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import PATH_UNIT_US, Data, packet_bytes
 from hosts.protocols.tfmcc.rate_float import decode_rate, decode_rtt, encode_rtt
 from hosts.protocols.tfmcc.receive_rate import ReceiveRate
+from hosts.protocols.tfmcc.room import Room
 from hosts.protocols.tfmcc.rtt import RoundTrip
 
 MICRO: Final = 1e-6
@@ -26,6 +27,7 @@ class Path:
     __slots__ = (
         "_largest_payload",
         "_ours",
+        "_room",
         "_window",
         "history",
         "last",
@@ -39,6 +41,7 @@ class Path:
         self.round_trip = RoundTrip(options)
         self._ours = options.rules == "today"
         self._window = 0.0  # packets a round trip time at the last loss event
+        self._room = Room()
         self.history = LossHistory(
             interval_weights(options.loss_intervals),
             self._first_interval,
@@ -65,6 +68,10 @@ class Path:
         if size > self._largest_payload:
             self._largest_payload = size
             self.packet_bytes = packet_bytes(size)
+        if self._ours and self.round_trip.has_measurement:
+            sent_at = packet.send_time_us * MICRO
+            packet_s = 8 * self.packet_bytes / max(1.0, decode_rate(packet.rate))
+            self._room.passed(at, self.round_trip.steady_delay(at, sent_at), self.round_trip.rtt, packet_s)
 
     def echoed(self, packet: Data, at: float, *, is_clr: bool) -> bool | None:
         """A packet brings our report's time back: a round trip time.
@@ -112,7 +119,8 @@ class Path:
     @property
     def _since_loss_bps(self) -> float:
         rtt = self.rate_rtt
-        return window_since_loss(self.history.lossless_s, rtt, self._window) * self.packet_bytes * 8 / rtt
+        window = max(window_since_loss(self.history.lossless_s, rtt, self._window), self._room.window(rtt))
+        return window * self.packet_bytes * 8 / rtt
 
     def _renewed_interval(self) -> float:
         """At a loss event: the interval that TCP would have at its mean rate from there on, if the rate came from the
@@ -127,6 +135,7 @@ class Path:
     def _note_window(self) -> None:
         """A loss event: so much is in flight."""
         self._window = self._rate_bps(1.0) * self.rate_rtt / (8 * self.packet_bytes)
+        self._room.lost(self.last_at, self._window, self.rate_rtt)
 
     def receive_bps(self, now: float) -> float:
         """The rate that arrives, as far as it is known; 0 before."""

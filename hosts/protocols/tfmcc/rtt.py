@@ -83,6 +83,11 @@ class RoundTrip:
             instant = self._back + delay - self._drift
             self.rtt += self._options.beta_one_way * (max(instant, self._floor) - self.rtt)
 
+    def steady_delay(self, arrived_at: float, sent_at: float) -> float:
+        """A data packet's delay up to a constant, without what the clocks have drifted apart."""
+        delay = arrived_at - sent_at
+        return delay if self._skew is None else delay - self._skew.gained(arrived_at)
+
     def _watch(self, arrived_at: float, delay: float) -> None:
         """A delay from the sender to us, both clocks in it."""
         skew = self._skew

@@ -48,3 +48,10 @@ def test_beside_a_reno_on_a_long_path() -> None:
     world = World([{}], bottleneck={"rate_bps": rate_bps, "delay_us": 100_000, "limit_packets": 165})
     add_tcp(world.sim, "reno")
     assert 0.25 * rate_bps < world.rate(0, 60.0, 100.0) < 2 / 3 * rate_bps
+
+
+def test_alone_on_a_long_path_the_link_is_filled_again_as_a_cubic_fills_it() -> None:
+    """By loss intervals alone it would wait at half of the link for as long as a TCP has between two losses."""
+    rate_bps = 12e6
+    world = World([{}], bottleneck={"rate_bps": rate_bps, "delay_us": 140_000, "limit_packets": 90})
+    assert world.rate(0, 25.0, 40.0) > 0.85 * rate_bps
