@@ -35,12 +35,16 @@ _DECIMALS, _SHAPE_DECIMALS = 1, 2
 """Of places, in points: finer than any line is wide; and of the shapes of markers."""
 _DOTS_PER_INCH: Final = 100
 """Of what is drawn as pixels: more than the 72 at which figures are shown."""
+SOFT: Final = 101
+"""Of a dot's edge pixels those stay whose opacity is at least so much of 255 (ours): as much is on average."""
 _NUMBER: Final = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 _ROTATED: Final = re.compile(r"rotate\((\S+) ([^)]*)\)")
 _MOVED: Final = re.compile(r"translate\(([^)]*)\)")
 _LENGTH: Final = re.compile(r"((?:stroke-width|stroke-dasharray|stroke-dashoffset|font-size): ?)([^;}\"]+)")
 _STROKE: Final = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)([hv]-?[\d.]+)")
 """A marker that is one upright or level line."""
+_CLIPPED: Final = re.compile(r' style="clip-path:(url\(#\w+\));([^"]+)"')
+_STYLED: Final = re.compile(r' style="([^"]*)"')
 _FAMILY: Final = re.compile(r"font-family:([^;}\"]+);?")
 _CLIP: Final = re.compile(r"clip-path: url\(#(\w+)\); ")
 
@@ -60,7 +64,18 @@ def to_svg(canvas: Canvas) -> str:
     output = io.StringIO()
     canvas.savefig(output, format="svg", metadata={"Date": None, "Creator": None})
     text = output.getvalue()
-    return of_one_family(in_tenths(compact(text[text.index("<svg") :])))
+    return clipped_apart(of_one_family(in_tenths(compact(text[text.index("<svg") :]))))
+
+
+def clipped_apart(svg: str) -> str:
+    """A picture whose clips are no part of styles, so that these may be classes."""
+    svg = _CLIPPED.sub(r' style="\2" clip-path="\1"', svg)
+    names = {style: name for name, style in re.findall(r"\.(c\d+)\{([^}]*)\}", svg)}
+    for style, count in Counter(_STYLED.findall(svg)).items():
+        if style not in names and count > 1:
+            names[style] = f"c{100 + len(names)}"
+            svg = svg.replace("</style>", f".{names[style]}{{{style}}}</style>", 1)
+    return _STYLED.sub(lambda found: f' class="{names[found[1]]}"' if found[1] in names else found[0], svg)
 
 
 def of_one_family(svg: str) -> str:
@@ -129,8 +144,13 @@ def _written(root: Element) -> str:
 
 
 def few_colours(png: bytes) -> bytes:
-    """The same pixels by a palette, where they have few colours."""
+    """The same pixels by a palette, where they have few colours; what has one, as dots, without soft edges."""
     picture = Image.open(io.BytesIO(png)).convert("RGBA")
+    seen = {colour[:3] for _, colour in picture.getcolors(256) or () if isinstance(colour, tuple) and colour[3]}
+    if len(seen) == 1:
+        dots = Image.new("RGBA", picture.size, (*seen.pop(), 255))
+        dots.putalpha(picture.getchannel("A").point([0] * SOFT + [255] * (256 - SOFT)))
+        picture = dots
     colours = picture.getcolors(256)
     if colours is None:
         return png

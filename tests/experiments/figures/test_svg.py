@@ -12,7 +12,16 @@ from PIL import Image
 
 from experiments.figures.documents import pages
 from experiments.figures.plot import shows_values
-from experiments.figures.svg import STYLE, compact, few_colours, in_tenths, new_canvas, of_one_family, to_svg
+from experiments.figures.svg import (
+    STYLE,
+    clipped_apart,
+    compact,
+    few_colours,
+    in_tenths,
+    new_canvas,
+    of_one_family,
+    to_svg,
+)
 from experiments.harness.results_folder import RESULTS
 from experiments.harness.row import with_assistance
 from experiments.rows import ROWS
@@ -165,6 +174,16 @@ def test_pictures_of_few_colours_have_a_palette_and_the_same_pixels(colours: int
     assert packed.convert("RGBA").tobytes() == pixels
 
 
+def test_dots_of_one_colour_have_no_soft_edges() -> None:
+    picture, written = Image.new("RGBA", (9, 9), (255, 255, 255, 0)), io.BytesIO()
+    for place, opacity in enumerate((100, 101, 255)):
+        picture.putpixel((place, 4), (1, 2, 3, opacity))
+    picture.save(written, "PNG")
+    found = Image.open(io.BytesIO(few_colours(written.getvalue()))).convert("RGBA")
+    assert [found.getpixel((place, 4))[3] for place in range(4)] == [0, 255, 255, 0]  # type: ignore[index]
+    assert found.getpixel((2, 4)) == (1, 2, 3, 255)
+
+
 def test_in_tenths_of_points_nothing_has_moved() -> None:
     style = "stroke-width:.8;stroke-dasharray:1.1,1.815;stroke-miterlimit:4;opacity:.5"
     text = (
@@ -233,3 +252,12 @@ def test_the_family_that_all_letters_have_is_said_once() -> None:
         "</style></svg>"
     )
     assert of_one_family(text.replace("A}", "B}")).count("font-family:") == 2
+
+
+def test_clips_are_no_part_of_styles() -> None:
+    lines = [f'<path d="M{at} 0h9" style="clip-path:url(#i1);{style}"/>' for at, style in enumerate("aabc")]
+    text = f'<svg><style>.c0{{b}}</style>{"".join(lines)}<g style="clip-path:url(#i1)"/></svg>'
+    said = ['class="c101"', 'class="c101"', 'class="c0"', 'style="c"']
+    apart = [f'<path d="M{at} 0h9" {one} clip-path="url(#i1)"/>' for at, one in enumerate(said)]
+    expected = f'<svg><style>.c0{{b}}.c101{{a}}</style>{"".join(apart)}<g style="clip-path:url(#i1)"/></svg>'
+    assert clipped_apart(text) == expected
