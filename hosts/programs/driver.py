@@ -24,8 +24,8 @@ from hosts.wire.reason import Reason
 
 INTERRUPTED: Final = "interrupted"
 """Reason of a session's end after a signal."""
-OF_THE_FOLDER: Final = (Reason.CANNOT_WRITE, Reason.REFUSED_FILE)
-"""What a receiver's user can mend: a folder that cannot be written, a name that is taken."""
+OF_THE_FOLDER: Final = (Reason.CANNOT_WRITE, Reason.NO_ROOM, Reason.REFUSED_FILE)
+"""What a receiver's user can mend: a folder that cannot be written, or is full, a name that is taken."""
 HINT_AFTER_S: Final = 10.0
 """A receiver that has heard nothing for so long says what may be wrong: announcements come several times a second."""
 COMPLAINT_INTERVAL_S: Final = 1.0

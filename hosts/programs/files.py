@@ -104,8 +104,10 @@ class FileSink:
                 self._held += self._part_bytes
             space = os.statvfs(self.folder)
             kept = self._part.room_bytes if self._part is not None else 0  # for the first of them already
-            if space.f_bavail * space.f_frsize < sum(entry.size for entry in files) - kept:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            free, needed = space.f_bavail * space.f_frsize, sum(entry.size for entry in files) - kept
+            if free < needed:
+                why = f"{os.strerror(errno.ENOSPC)}: it takes {needed} bytes more, and {free} are free there"
+                raise OSError(errno.ENOSPC, why)
         except OSError as error:
             raise unwritable(self._writing, error) from None
         self._prepared = contents

@@ -74,4 +74,5 @@ def unusable(folder: Path, error: OSError) -> FileError:
 
 def unwritable(path: Path, error: OSError) -> FileError:
     """Of a folder, or a file in it."""
-    return FileError(f"{path}: cannot write: {error.strerror}", Reason.CANNOT_WRITE)
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return FileError(f"{path}: cannot write: {error.strerror}", Reason.NO_ROOM if is_full else Reason.CANNOT_WRITE)

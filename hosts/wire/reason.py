@@ -21,6 +21,7 @@ class Reason(enum.IntEnum):
     TOO_SLOW = 11
     SLOWEST = 12
     UNPROVEN = 13
+    NO_ROOM = 14
     MOVED = 16
     NOT_A_CHILD = 17
     BELOW = 18
@@ -49,6 +50,7 @@ _TEXTS: Final = {
     Reason.TOO_SLOW: "cannot take the session's least rate",
     Reason.SLOWEST: "much slower than all others",
     Reason.UNPROVEN: "silent for too long, and had acknowledged nothing or hardly anything",
+    Reason.NO_ROOM: "has too little room on its disk: make some there, or let it receive elsewhere (--out)",
     Reason.MOVED: "has moved to another parent",
     Reason.NOT_A_CHILD: "is no child of this parent",
     Reason.BELOW: "lies above the parent that it asks",

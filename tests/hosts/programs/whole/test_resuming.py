@@ -71,7 +71,7 @@ def test_a_disk_that_has_no_room_to_keep_leaves_nothing(
     monkeypatch.setattr(part, "reserve", full_disk)
     with FileSink(folder) as sink, pytest.raises(FileError, match="No space left on device") as error:
         receive(stream_of(large), sink)
-    assert error.value.reason is Reason.CANNOT_WRITE
+    assert error.value.reason is Reason.NO_ROOM
     assert os.listdir(folder) == []
 
 
