@@ -106,9 +106,9 @@ class Room(Protocol):
 class Shelf(Protocol):
     """A receiver's place for files."""
 
-    def room(self, name: str, sha256: str, key: str, cache: CacheControl = "") -> Room | None:
+    def room(self, name: str, sha256: str, key: str, cache: CacheControl = "", size: int = 0) -> Room | None:
         """Room for a file; the same that an earlier receiver left for an object of the same key. None: the file is
-        there already (`sha256`: hex, empty where it is not known), or is not wanted."""
+        there already (`sha256`: hex, empty where it is not known), or is not wanted. `size`: bytes of the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +207,6 @@ class MemoryRoom:
 class MemoryShelf:
     """Room for everything."""
 
-    def room(self, name: str, sha256: str, key: str, cache: CacheControl = "") -> Room | None:
+    def room(self, name: str, sha256: str, key: str, cache: CacheControl = "", size: int = 0) -> Room | None:
         """Nothing is there yet."""
         return MemoryRoom()

@@ -6,7 +6,6 @@ the last have come.
 """
 
 import contextlib
-import errno
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from hosts.programs.below import Below
-from hosts.programs.naming import Existing, is_there, taken, unwritable
+from hosts.programs.naming import Existing, check_space, is_there, taken, unwritable
 from hosts.programs.part import BLOCK_BYTES, Part, is_same
 from hosts.wire.contents import Contents, Entry
 from hosts.wire.manifest import FileError
@@ -102,12 +101,8 @@ class FileSink:
                 if self._resume and self._below.folder(files[0].folder) is not None:
                     self._part = self._open_part(files[0])
                 self._held += self._part_bytes
-            space = os.statvfs(self.folder)
             kept = self._part.room_bytes if self._part is not None else 0  # for the first of them already
-            free, needed = space.f_bavail * space.f_frsize, sum(entry.size for entry in files) - kept
-            if free < needed:
-                why = f"{os.strerror(errno.ENOSPC)}: it takes {needed} bytes more, and {free} are free there"
-                raise OSError(errno.ENOSPC, why)
+            check_space(self.folder, sum(entry.size for entry in files) - kept)
         except OSError as error:
             raise unwritable(self._writing, error) from None
         self._prepared = contents

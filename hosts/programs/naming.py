@@ -72,6 +72,14 @@ def unusable(folder: Path, error: OSError) -> FileError:
     return FileError(f"{folder}: {why}", Reason.CANNOT_WRITE)
 
 
+def check_space(folder: Path, needed: int) -> None:
+    """OSError where a folder has no room for so many bytes more."""
+    space = os.statvfs(folder)
+    free = space.f_bavail * space.f_frsize
+    if free < needed:
+        raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {needed} bytes more are needed, and {free} are free")
+
+
 def unwritable(path: Path, error: OSError) -> FileError:
     """Of a folder, or a file in it."""
     is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)

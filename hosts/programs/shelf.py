@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from hosts.programs.gathering import PIECE_BYTES
-from hosts.programs.naming import Existing, check_folder, give_name, taken, unwritable
+from hosts.programs.naming import Existing, check_folder, check_space, give_name, taken, unwritable
 from hosts.storage import CacheControl, Content, Room, Space
 from hosts.wire.manifest import FileError, Manifest, unsafe_name
 
@@ -199,6 +199,12 @@ class FolderRoom:
         self.symbols: Space = self._files[1]
         self._decoded = FileSpace(folder / f".{name}.file-{mark}")
 
+    @property
+    def room_bytes(self) -> int:
+        """Of the disk, that its object has already."""
+        path = self._files[0].path
+        return 512 * path.lstat().st_blocks if path.exists() else 0
+
     def clear(self) -> None:
         """Begin with nothing."""
         try:
@@ -243,8 +249,9 @@ class FolderShelf:
         self._on_file = on_file
         check_folder(folder)
 
-    def room(self, name: str, sha256: str, key: str, cache: CacheControl = "") -> Room | None:
-        """Room for a file; None: it is there already. Raises FileError when another one of its name is."""
+    def room(self, name: str, sha256: str, key: str, cache: CacheControl = "", size: int = 0) -> Room | None:
+        """Room for a file; None: it is there already. Raises FileError when another one of its name is, or the folder
+        has too little room."""
         final = self._folder / name
         if final.exists():
             found = self._there(final, sha256)
@@ -254,7 +261,12 @@ class FolderShelf:
             if self._existing == "refuse" or final.is_dir():
                 raise taken(final)
         mark = hashlib.sha256(key.encode()).hexdigest()[:8]
-        return FolderRoom(self._folder, name, mark, self._existing, lambda manifest: self._on_file(manifest, cache))
+        room = FolderRoom(self._folder, name, mark, self._existing, lambda manifest: self._on_file(manifest, cache))
+        try:
+            check_space(self._folder, size - room.room_bytes)
+        except OSError as error:
+            raise unwritable(final, error) from None
+        return room
 
     def _there(self, path: Path, sha256: str) -> Manifest | None:
         if not sha256:  # nobody has said what it is

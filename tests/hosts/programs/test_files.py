@@ -122,7 +122,7 @@ def test_a_full_disk_is_found_before_the_first_byte(
     monkeypatch.setattr(os, "statvfs", lambda path: Space)
     with (
         FileSink(folder) as sink,
-        pytest.raises(FileError, match=r"No space .* bytes more, and 8192 are free") as error,
+        pytest.raises(FileError, match=r"No space .* bytes more are needed, and 8192 are free") as error,
     ):
         receive(stream_of(original), sink)
     assert error.value.reason is Reason.NO_ROOM

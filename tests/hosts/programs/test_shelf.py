@@ -135,6 +135,22 @@ def test_a_link_in_the_place_of_an_unfinished_file_is_not_followed(tmp_path: Pat
     assert (tmp_path / "precious").exists()
 
 
+def test_a_file_that_has_no_room_is_refused_unless_it_has_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Space:
+        f_bavail, f_frsize = 1, 4096
+
+    folder = Folder(tmp_path)
+    folder.room().object.write(0, bytes(8192))
+    monkeypatch.setattr("os.statvfs", lambda path: Space)
+    assert folder.shelf.room("a", "", "k", size=8192 + 4096) is not None
+    for key in ("k", "other"):
+        with pytest.raises(FileError, match=r"a: cannot write: No space .* needed, and 4096 are free") as raised:
+            folder.shelf.room("a", "", key, size=8192 + 4097)
+        assert raised.value.reason == Reason.NO_ROOM
+
+
 def test_a_folder_that_cannot_be_written_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)
     with pytest.raises(FileError) as raised:

@@ -316,11 +316,12 @@ class Reception:
         return found
 
     def _begin_unless_refused(self, number: int, file: FileEntry, now: float) -> list[Received]:
-        """FileError, which ends a receiver: a name that no folder takes was said twice."""
+        """FileError, which ends a receiver: what no folder takes was said twice."""
         try:
             return self._begin(file, now)
         except FileError as error:
-            if error.reason != Reason.REFUSED_FILE or self._instances.believes(number, str(error), now):
+            what, of_folder = (file.toi, error.reason), (Reason.REFUSED_FILE, Reason.NO_ROOM)
+            if error.reason not in of_folder or self._instances.believes(number, what, now):
                 raise
             self.counters["refused_files"] += file.toi not in self.refused
             self.refused[file.toi] = str(error)
@@ -371,7 +372,7 @@ class Reception:
             return []
         if file.toi not in self._rooms:
             self._checked(file, 0, "0" * 64)  # before anything bears its name
-            room = self._shelf.room(file.name, file.sha256, file.key, file.cache)
+            room = self._shelf.room(file.name, file.sha256, file.key, file.cache, file.transfer_length)
             if room is None:
                 self._done[file.toi] = file
                 self.there += 1
