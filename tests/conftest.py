@@ -48,7 +48,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 def pytest_collection_finish() -> None:
     """The tests themselves are many thousand objects, and stay: garbage is not looked for among them."""
-    gc.collect()
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 20, 20)  # nor among the many small things of virtual networks every moment
