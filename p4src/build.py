@@ -56,7 +56,7 @@ def compile_program(p4c: str, destination: Path, folder: Path = SOURCE_FOLDER) -
     compile_programs(p4c, folder, (PROGRAM,), destination, time_limit_s=P4C_TIME_LIMIT_S)
     path = destination / f"{PROGRAM}.json"
     path.write_text(json.dumps(shared(json.loads(path.read_text())), separators=(",", ":")) + "\n")
-    constants = json.dumps(read_constants(folder / CONSTANTS), indent=1)
+    constants = json.dumps(read_constants(folder / CONSTANTS), separators=(",", ":"))
     (destination / f"{PROGRAM}.constants.json").write_text(constants + "\n")
 
 
