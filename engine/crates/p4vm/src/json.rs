@@ -1,7 +1,11 @@
 //! Reading JSON with a place for every error.
 
-use serde_json::Value;
+use std::fmt;
+use std::rc::Rc;
 
+use serde_json::Number;
+
+use crate::document::Json;
 use crate::LoadError;
 
 pub(crate) type Result<T> = std::result::Result<T, LoadError>;
@@ -14,89 +18,83 @@ const MAX_TEXT: usize = 256 << 20;
 const MAX_DEPTH: usize = 256;
 
 /// Parse a document, refusing what would exhaust memory or the stack.
-pub(crate) fn parse(text: &str) -> Result<Value> {
+pub(crate) fn parse(text: &str) -> Result<Json<'_>> {
     if text.len() > MAX_TEXT {
         return Err(LoadError::new("", format!("the text is longer than {MAX_TEXT} bytes")));
     }
-    if depth(text) > MAX_DEPTH {
-        return Err(LoadError::new("", format!("arrays and objects are nested more than {MAX_DEPTH} deep")));
-    }
-    let mut reader = serde_json::Deserializer::from_str(text);
-    reader.disable_recursion_limit();
-    let value =
-        serde::Deserialize::deserialize(&mut reader).map_err(|e| LoadError::new("", format!("not JSON: {e}")))?;
-    reader.end().map_err(|e| LoadError::new("", format!("not JSON: {e}")))?;
-    Ok(value)
-}
-
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
+    Json::read(text, MAX_DEPTH).map_err(|e| LoadError::new("", format!("not JSON: {e}")))
 }
 
 /// A value and its place in the document.
 #[derive(Debug, Clone)]
 pub(crate) struct At<'a> {
-    pub value: &'a Value,
-    pub path: String,
+    pub value: &'a Json<'a>,
+    place: Option<Rc<Step<'a>>>,
+}
+
+/// From a value to one within it. Only errors need to say it.
+#[derive(Debug)]
+struct Step<'a> {
+    from: Option<Rc<Step<'a>>>,
+    to: Part<'a>,
+}
+
+#[derive(Debug)]
+enum Part<'a> {
+    Member(&'a str),
+    Element(usize),
+}
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.from.as_ref().map_or(Ok(()), |from| from.fmt(f))?;
+        match self.to {
+            Part::Member(key) if self.from.is_none() => f.write_str(key),
+            Part::Member(key) => write!(f, ".{key}"),
+            Part::Element(index) => write!(f, "[{index}]"),
+        }
+    }
 }
 
 impl<'a> At<'a> {
-    pub(crate) fn root(value: &'a Value) -> Self {
-        Self { value, path: String::new() }
+    pub(crate) fn root(value: &'a Json<'a>) -> Self {
+        Self { value, place: None }
     }
 
     pub(crate) fn error(&self, message: impl Into<String>) -> LoadError {
-        LoadError::new(self.path.clone(), message)
+        LoadError::new(self.place.as_ref().map_or_else(String::new, |place| place.to_string()), message)
     }
 
-    fn child(&self, key: &str) -> String {
-        if self.path.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", self.path)
-        }
+    fn within(&self, value: &'a Json<'a>, to: Part<'a>) -> At<'a> {
+        At { value, place: Some(Rc::new(Step { from: self.place.clone(), to })) }
     }
 
     /// The member `key`, or None when it is missing or null.
-    pub(crate) fn opt(&self, key: &str) -> Option<At<'a>> {
-        let value = self.value.get(key).filter(|value| !value.is_null())?;
-        Some(At { value, path: self.child(key) })
+    pub(crate) fn opt(&self, key: &'a str) -> Option<At<'a>> {
+        let value = self.value.member(key).filter(|value| !matches!(value, Json::Null))?;
+        Some(self.within(value, Part::Member(key)))
     }
 
-    pub(crate) fn get(&self, key: &str) -> Result<At<'a>> {
+    pub(crate) fn get(&self, key: &'a str) -> Result<At<'a>> {
         if !self.value.is_object() {
             return Err(self.error("not an object"));
         }
-        self.opt(key).ok_or_else(|| LoadError::new(self.child(key), "missing"))
+        self.opt(key).ok_or_else(|| self.within(self.value, Part::Member(key)).error("missing"))
     }
 
     pub(crate) fn at(&self, index: usize) -> Result<At<'a>> {
-        let value = self.value.get(index).ok_or_else(|| self.error(format!("has no element {index}")))?;
-        Ok(At { value, path: format!("{}[{index}]", self.path) })
+        let value = self.value.element(index).ok_or_else(|| self.error(format!("has no element {index}")))?;
+        Ok(self.within(value, Part::Element(index)))
     }
 
     pub(crate) fn items(&self) -> Result<impl Iterator<Item = At<'a>> + use<'a>> {
         let items = self.value.as_array().ok_or_else(|| self.error("not an array"))?;
-        let path = self.path.clone();
-        Ok(items.iter().enumerate().map(move |(i, value)| At { value, path: format!("{path}[{i}]") }))
+        let list = self.clone();
+        Ok(items.iter().enumerate().map(move |(index, value)| list.within(value, Part::Element(index))))
     }
 
     /// The elements of member `key`; none when it is missing or null.
-    pub(crate) fn list(&self, key: &str) -> Result<Vec<At<'a>>> {
+    pub(crate) fn list(&self, key: &'a str) -> Result<Vec<At<'a>>> {
         match self.opt(key) {
             Some(list) => Ok(list.items()?.collect()),
             None => Ok(Vec::new()),
@@ -107,28 +105,28 @@ impl<'a> At<'a> {
         self.value.as_str().ok_or_else(|| self.error("not a string"))
     }
 
-    pub(crate) fn string(&self, key: &str) -> Result<&'a str> {
+    pub(crate) fn string(&self, key: &'a str) -> Result<&'a str> {
         self.get(key)?.str()
     }
 
     /// A whole number in `0..=max`.
     pub(crate) fn number(&self, max: u64) -> Result<u64> {
-        let number = self.value.as_u64().ok_or_else(|| self.error("not a whole number"))?;
+        let number = self.value.as_number().and_then(Number::as_u64).ok_or_else(|| self.error("not a whole number"))?;
         if number > max {
             return Err(self.error(format!("{number} is more than {max}")));
         }
         Ok(number)
     }
 
-    pub(crate) fn u32(&self, key: &str, max: u32) -> Result<u32> {
+    pub(crate) fn u32(&self, key: &'a str, max: u32) -> Result<u32> {
         Ok(self.get(key)?.number(u64::from(max))? as u32)
     }
 
     pub(crate) fn id(&self) -> Result<i64> {
-        self.value.as_i64().ok_or_else(|| self.error("not an id"))
+        self.value.as_number().and_then(Number::as_i64).ok_or_else(|| self.error("not an id"))
     }
 
-    pub(crate) fn bool_or(&self, key: &str, default: bool) -> Result<bool> {
+    pub(crate) fn bool_or(&self, key: &'a str, default: bool) -> Result<bool> {
         match self.opt(key) {
             Some(value) => value.value.as_bool().ok_or_else(|| value.error("not true or false")),
             None => Ok(default),
@@ -181,7 +179,7 @@ mod tests {
 
     #[test]
     fn hexadecimal_strings() {
-        let hex = |text: &str| At::root(&Value::String(text.into())).hex();
+        let hex = |text: &str| At::root(&Json::String(text.into())).hex();
         assert_eq!(hex("0x123").unwrap(), (vec![0x01, 0x23], false));
         assert_eq!(hex("-0xff").unwrap(), (vec![0xff], true));
         assert_eq!(hex("0b").unwrap(), (vec![0x0b], false));

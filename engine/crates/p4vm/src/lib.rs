@@ -24,6 +24,7 @@ mod api;
 mod control;
 mod copy;
 mod deparser;
+mod document;
 mod egress;
 mod error;
 mod events;

@@ -3,6 +3,7 @@
 use super::operator::operation;
 use super::rewrite;
 use super::typed::{example, field_at, load_field, to_bool, valid, Scope, Typed};
+use crate::document::Json;
 use crate::ir::{BoolExpr, Expr, Field, HeaderRef, Target, UnionRef, Value};
 use crate::json::{At, Result};
 use crate::value::{words_for, Int, Widest};
@@ -74,9 +75,7 @@ pub(crate) fn typed(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Re
     Ok(match kind.str()? {
         "expression" if value.opt("op").is_some() => operation(&value, scope, &|at| typed(at, scope, own))?,
         "expression" => typed(&value, scope, own)?,
-        "field" if value.value.get(0).is_some_and(serde_json::Value::is_object) => {
-            field_of_element(&value, scope, own)?
-        }
+        "field" if value.value.element(0).is_some_and(Json::is_object) => field_of_element(&value, scope, own)?,
         "field" => match headers.field(&value)?.1 {
             field if field.varbit => Typed::Varbit(field),
             field => Typed::Number(load_field(&value, field)?),
@@ -92,7 +91,7 @@ pub(crate) fn typed(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Re
             let stack = headers.stack(&value.at(0)?)?;
             let found = headers.stack_field(stack, &value.at(1)?);
             // The last header itself, unless that is the name of a field.
-            if found.is_err() && value.at(1)?.value == "last" {
+            if found.is_err() && value.at(1)?.value.as_str() == Some("last") {
                 return Ok(Typed::Header(HeaderRef::Last(stack)));
             }
             let (index, Field { bits, signed, varbit, .. }) = found?;

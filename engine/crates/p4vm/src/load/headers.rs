@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::expr;
 use super::typed::Scope;
 use super::Names;
+use crate::document::Json;
 use crate::ir::{Field, Header, Stack, Union, UnionStack};
 use crate::json::{At, Result};
 use crate::value::words_for;
@@ -309,7 +310,7 @@ fn header_type(at: &At<'_>, name: String) -> Result<HeaderType> {
         None => 0,
     };
     for entry in &list {
-        let flag = |index: usize| entry.value.get(index).and_then(serde_json::Value::as_bool).unwrap_or(false);
+        let flag = |index: usize| entry.value.element(index).and_then(Json::as_bool).unwrap_or(false);
         let var = entry.at(1)?.value.as_str() == Some("*");
         let width = if var {
             if varbit.replace(fields.len()).is_some() {

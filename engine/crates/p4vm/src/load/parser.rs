@@ -58,7 +58,7 @@ fn state(at: &At<'_>, scope: &Scope<'_>, by_name: &HashMap<&str, Next>, sets: &m
         let next = next_state(transition.opt("next_state"), by_name)?;
         let value = transition.opt("value");
         let kind = transition.opt("type").map_or(Ok("hexstr"), |kind| kind.str())?;
-        if kind == "default" || value.as_ref().is_some_and(|value| value.value == "default") {
+        if kind == "default" || value.as_ref().is_some_and(|value| value.value.as_str() == Some("default")) {
             default = next;
             continue;
         }
@@ -160,9 +160,9 @@ fn parser_op(at: &At<'_>, scope: &Scope<'_>) -> Result<ParserOp> {
         "set" => set(&params, scope)?,
         "verify" => {
             let error = params.at(1)?;
-            let error = match error.value.as_i64() {
-                Some(code) => Expr { tier: Tier::I64, value: Value::Const(code) },
-                None => expr::number(&error, scope, None)?,
+            let error = match error.id() {
+                Ok(code) => Expr { tier: Tier::I64, value: Value::Const(code) },
+                Err(_) => expr::number(&error, scope, None)?,
             };
             ParserOp::Verify { condition: expr::condition(&params.at(0)?, scope)?, error }
         }

@@ -178,7 +178,7 @@ type Successors = (Vec<(u32, Next)>, Option<(Next, Next)>);
 /// The table's actions, and what follows each, or a hit and a miss.
 fn successors(at: &At<'_>, names: &Names, actions: &[Action], nodes: &NodeNames) -> Result<Successors> {
     let next_tables = at.get("next_tables")?;
-    let hit_miss = if next_tables.value.get("__HIT__").is_some() || next_tables.value.get("__MISS__").is_some() {
+    let hit_miss = if next_tables.value.member("__HIT__").is_some() || next_tables.value.member("__MISS__").is_some() {
         Some((next(next_tables.opt("__HIT__"), nodes)?, next(next_tables.opt("__MISS__"), nodes)?))
     } else {
         None
