@@ -47,7 +47,7 @@ def keep(lines: Sequence[KeptLine], path: Path = KEPT) -> None:
     found = {(line.network, line.contender): line for line in [*before, *lines]}
     path.parent.mkdir(exist_ok=True)
     ordered = [found[key] for key in sorted(found)]
-    path.write_bytes(_LINES.dump_json(ordered, indent=1) + b"\n")
+    path.write_bytes(_LINES.dump_json(ordered) + b"\n")
     path.with_suffix(".svg").write_text(picture(ordered), encoding="utf-8")
 
 

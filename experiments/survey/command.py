@@ -66,7 +66,7 @@ def survey(
             run_all = on_dask(dask) if dask else local(jobs or os.cpu_count() or 1)
             surveyed = surveys.survey(plan, folder, run_all, on_run)
             found = verdicts(surveyed, origin.made_now(checkout, ["sim"]))
-            write_whole(folder / FILE_NAME, found.model_dump_json(indent=1) + "\n")
+            write_whole(folder / FILE_NAME, found.model_dump_json() + "\n")
             write_page(surveyed, found, write_table(surveyed, folder), folder)
     except JobsError as error:
         fail(str(error))
