@@ -47,6 +47,8 @@ def select(names: Iterable[str]) -> list[Row]:
         found = {row.id for row in ROWS.values() if name in (row.id, row.paper)} | ({name} & _ASSISTED.keys())
         if not found:
             known = (*PAPERS, *ROWS, *_ASSISTED)
-            raise UnknownNameError(f"no paper or row is called `{name}`" + did_you_mean(name, known))
+            raise UnknownNameError(
+                f"no paper or row is called `{name}`" + (did_you_mean(name, known) or "; --list shows all")
+            )
         wanted |= found
     return [row for row in (*ROWS.values(), *_ASSISTED.values()) if row.id in wanted]

@@ -106,9 +106,9 @@ def content_of_file(
     if problem := unsafe_name(name):
         raise FileError(f"{path}: receivers would refuse the name: {problem}")
     try:
+        data = FileBytes(path)
         if not path.is_file():
             raise FileError(f"{path}: not a file")
-        data = FileBytes(path)
         sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
         size = 0
         with path.open("rb") as file:

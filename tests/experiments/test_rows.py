@@ -98,8 +98,8 @@ def test_an_unknown_name_is_told_with_what_comes_near(name: str, near: str) -> N
         select(["mtcp", name])
 
 
-def test_a_name_like_no_other_has_no_suggestion() -> None:
-    with pytest.raises(UnknownNameError, match=r"called `zzzz`$"):
+def test_a_name_like_no_other_is_told_where_all_are() -> None:
+    with pytest.raises(UnknownNameError, match=r"called `zzzz`; --list shows all$"):
         select(["zzzz"])
 
 

@@ -63,7 +63,7 @@ def test_all_files_of_a_folder_come_or_chosen_ones_and_the_sender_ends_in_time(t
         (["--start", "soon", "here"], "--start: 'soon' is no time"),
         (["--rule", "*.iso", "here"], "--rule '*.iso': a pattern and settings"),
         ([], "Missing argument"),
-        (["nowhere"], "not a file"),
+        (["nowhere"], "nowhere: No such file"),
         (["."], "no file"),
         (["--set", "p=1", "here"], "factor P"),
         (["huge"], "huge cannot be sent: it has 1000000000000 bytes"),
