@@ -238,6 +238,8 @@ async def receive_files(
             display.say(f"{len(sink.files)} files")
         return outcome
     display.fail(reason)
+    if shelf.begun:
+        display.say(f"what has come of {shelf.begun} is kept in {folder}: the next receiver there goes on with it")
     return driver.blamed(outcome, *OF_THE_FOLDER)
 
 

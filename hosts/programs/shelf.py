@@ -200,6 +200,11 @@ class FolderRoom:
         self._decoded = FileSpace(folder / f".{name}.file-{mark}")
 
     @property
+    def is_begun(self) -> bool:
+        """Whether there is something of it."""
+        return any(file.path.exists() for file in self._files)
+
+    @property
     def room_bytes(self) -> int:
         """Of the disk, that its object has already."""
         path = self._files[0].path
@@ -247,7 +252,14 @@ class FolderShelf:
         self._folder = folder
         self._existing = existing
         self._on_file = on_file
+        self._rooms: dict[str, FolderRoom] = {}
         check_folder(folder)
+
+    @property
+    def begun(self) -> str:
+        """The files of which something has come, and not all."""
+        names = [name for name, room in self._rooms.items() if room.is_begun]
+        return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
     def room(self, name: str, sha256: str, key: str, cache: CacheControl = "", size: int = 0) -> Room | None:
         """Room for a file; None: it is there already. Raises FileError when another one of its name is, or the folder
@@ -266,6 +278,7 @@ class FolderShelf:
             check_space(self._folder, size - room.room_bytes)
         except OSError as error:
             raise unwritable(final, error) from None
+        self._rooms[name] = room
         return room
 
     def _there(self, path: Path, sha256: str) -> Manifest | None:

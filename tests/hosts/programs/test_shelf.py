@@ -142,7 +142,8 @@ def test_a_file_that_has_no_room_is_refused_unless_it_has_what_it_lacks(
         f_bavail, f_frsize = 1, 4096
 
     folder = Folder(tmp_path)
-    folder.room().object.write(0, bytes(8192))
+    room = folder.room()
+    assert [folder.shelf.begun, room.object.write(0, bytes(8192)), folder.shelf.begun] == ["", None, "a"]  # type: ignore[func-returns-value]
     monkeypatch.setattr("os.statvfs", lambda path: Space)
     assert folder.shelf.room("a", "", "k", size=8192 + 4096) is not None
     for key in ("k", "other"):
