@@ -4,6 +4,8 @@ import hashlib
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from hosts.endpoint import Send
 from hosts.programs.shelf import FileBytes, FolderShelf
 from hosts.protocol import Session
@@ -22,7 +24,10 @@ PIECE = Random(5).randbytes(200_000)
 PLACES = (0, 49_999_999_999, SIZE - len(PIECE))
 
 
-def test_parts_of_a_file_of_100_gigabytes_come_to_their_places_and_are_there_again(tmp_path: Path) -> None:
+def test_parts_of_a_file_of_100_gigabytes_come_to_their_places_and_are_there_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hosts.programs.shelf.check_space", lambda folder, needed: None)  # its parts have room
     path, folder = tmp_path / "huge", tmp_path / "received"
     folder.mkdir()
     with path.open("wb") as sparse:
