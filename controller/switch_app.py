@@ -34,11 +34,7 @@ DIGEST_QUEUE = 1000  # digest lists that wait in finsy; reading them never waits
 MAX_OUTBOX = 10_000  # packets that wait for the tables they need
 
 _UPDATE = p4r.Update
-_CONNECTION_ENDED = (
-    fy.GRPCStatusCode.UNAVAILABLE,
-    fy.GRPCStatusCode.CANCELLED,
-    fy.GRPCStatusCode.DEADLINE_EXCEEDED,
-)
+_CONNECTION_ENDED = (fy.GRPCStatusCode.UNAVAILABLE, fy.GRPCStatusCode.CANCELLED, fy.GRPCStatusCode.DEADLINE_EXCEEDED)
 
 
 class Brain(Protocol):

@@ -254,11 +254,7 @@ def with_stranger(scenario: Scenario) -> Scenario:
 
 
 def attacked(
-    path: Path,
-    scenario: Scenario,
-    attacks: Sequence[Forgery],
-    ways: Sequence[Way] = SIMULATED,
-    run: Runs = simulated,
+    path: Path, scenario: Scenario, attacks: Sequence[Forgery], ways: Sequence[Way] = SIMULATED, run: Runs = simulated
 ) -> Iterator[Effect]:
     """The effects of the attacks on each session, in each of `ways`; `path` is the scenario's file. AttackError."""
     bases: dict[tuple[str, ...], Ran] = {}

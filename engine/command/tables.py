@@ -10,11 +10,7 @@ UNBOUNDED: Final = 10_000
 
 
 def print_table(
-    table: RenderableType,
-    *,
-    console: Console | None = None,
-    wide: bool = False,
-    narrow: RenderableType | None = None,
+    table: RenderableType, *, console: Console | None = None, wide: bool = False, narrow: RenderableType | None = None
 ) -> None:
     """Print it so that it fits the terminal, `narrow` in its place where it would not; in a pipe or a file, where there
     is nothing to fit, and when it is to be `wide`, as wide as its widest line is."""

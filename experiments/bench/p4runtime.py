@@ -183,9 +183,7 @@ def _requests(server: Server, count: int) -> list[Figure]:
                     raise BenchError(f"a request was not answered: {codes}")
                 waiting.clear()
     peak = server.memory_mb("VmHWM") - begin
-    return [
-        Figure(f"memory that {count:,} requests of a stranger take at most", peak, "MB", 20.0, at_most=True),
-    ]
+    return [Figure(f"memory that {count:,} requests of a stranger take at most", peak, "MB", 20.0, at_most=True)]
 
 
 def _raw(client: Client, method: str) -> Any:

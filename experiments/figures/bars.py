@@ -32,10 +32,7 @@ def half_width(estimate: Estimate) -> float:
 
 
 def draw_columns(
-    axes_row: Sequence[Axes],
-    columns: Mapping[str, Sequence[Bar]],
-    labels: Mapping[str, str],
-    series: Sequence[str],
+    axes_row: Sequence[Axes], columns: Mapping[str, Sequence[Bar]], labels: Mapping[str, str], series: Sequence[str]
 ) -> None:
     """Each quantity's bars in axes of their own, the first case on top. The axes share their y axis.
 

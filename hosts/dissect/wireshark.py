@@ -36,9 +36,7 @@ def main() -> None:
 
 
 @app.command()
-def install(
-    folder: Annotated[Path, typer.Option(help="Wireshark's folder for plugins.")] = PLUGINS,
-) -> None:
+def install(folder: Annotated[Path, typer.Option(help="Wireshark's folder for plugins.")] = PLUGINS) -> None:
     """Put the dissector where Wireshark and tshark find it, in place of an older one."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

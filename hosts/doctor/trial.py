@@ -49,10 +49,7 @@ async def _transfer(folder: Path, within_s: float) -> str:
     with sockets.open_unicast(LOOPBACK) as free:
         group = Address(f"239.255.{secrets.randbelow(256)}.{secrets.randbelow(256)}", free.getsockname()[1])
     mtcp = protocols.get("mtcp")
-    with (
-        contextlib.closing(FileSource(folder / "sent", "received")) as source,
-        FileSink(folder, "refuse") as sink,
-    ):
+    with contextlib.closing(FileSource(folder / "sent", "received")) as source, FileSink(folder, "refuse") as sink:
         receiver = Runtime(mtcp.receiver(Session(group, LOOPBACK.address), random.Random()), LOOPBACK, sink=sink)
         sender = Runtime(mtcp.sender(Session(group, None, wait=within_s), random.Random()), LOOPBACK, source=source)
         late = asyncio.get_running_loop().call_later(within_s, _stop, sender, receiver)

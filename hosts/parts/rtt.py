@@ -19,15 +19,7 @@ INITIAL_TIMEOUT_S: Final = 1.0
 class DelayEstimator:
     """Smoothed delay in seconds."""
 
-    __slots__ = (
-        "_deviation_gain",
-        "_least_margin",
-        "_mean_gain",
-        "deviation",
-        "mean",
-        "samples",
-        "timeout",
-    )
+    __slots__ = ("_deviation_gain", "_least_margin", "_mean_gain", "deviation", "mean", "samples", "timeout")
 
     def __init__(
         self, least_margin_s: float, *, mean_gain: float = MEAN_GAIN, deviation_gain: float = DEVIATION_GAIN

@@ -33,14 +33,7 @@ from hosts.programs.driver import Plan
 from hosts.programs.progress import Display
 from hosts.programs.report import reporting
 from hosts.programs.sdp import Description, encode_sdp
-from hosts.programs.secrecy import (
-    Secrecy,
-    SecretFileOption,
-    SecureOption,
-    SignedOption,
-    SignFileOption,
-    sender_place,
-)
+from hosts.programs.secrecy import Secrecy, SecretFileOption, SecureOption, SignedOption, SignFileOption, sender_place
 from hosts.programs.settings import read_settings
 from hosts.programs.shelf import content_of_file
 from hosts.programs.times import Rule, Rules, parse_rule, parse_time

@@ -35,8 +35,7 @@ MaxSessionsOption = Annotated[
 ]
 StatusOption = Annotated[Path | None, typer.Option("--status", help="With --daemon: keep a status file here.")]
 MetricsOption = Annotated[
-    str | None,
-    typer.Option(metavar="HOST:PORT", help="With --daemon: serve metrics for Prometheus at /metrics there."),
+    str | None, typer.Option(metavar="HOST:PORT", help="With --daemon: serve metrics for Prometheus at /metrics there.")
 ]
 
 

@@ -141,12 +141,7 @@ class Driver:
         self.narrator = narrator
         self.display = narrator.display
         self.runtime = Runtime(
-            endpoint,
-            interface,
-            on_event=self._event,
-            on_warning=self.display.say,
-            port=plan.local_port,
-            **streams,
+            endpoint, interface, on_event=self._event, on_warning=self.display.say, port=plan.local_port, **streams
         )
         self.runtime.every(COMPLAINT_INTERVAL_S, self._complain)
         self._complaint: str | None = None

@@ -121,9 +121,7 @@ def enroll(
 
 
 @app.command()
-def own(
-    path: Annotated[Path, typer.Argument(help="A new file for the key.", show_default=False)],
-) -> None:
+def own(path: Annotated[Path, typer.Argument(help="A new file for the key.", show_default=False)]) -> None:
     """Make a key of your own, which never leaves this machine, once for all groups, and print its public part, for
     `canopy keys enroll --key`.
     """
@@ -155,8 +153,7 @@ def accept(
 
 @app.command()
 def revoke(
-    registrar: RegistrarFolder,
-    name: Annotated[str, typer.Argument(help="The member's name.", show_default=False)],
+    registrar: RegistrarFolder, name: Annotated[str, typer.Argument(help="The member's name.", show_default=False)]
 ) -> None:
     """Expel a member: it is told of no later epoch, and the registrar begins one at once."""
     display = Display(quiet=False)

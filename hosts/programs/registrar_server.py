@@ -74,12 +74,7 @@ class RegistrarServer:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, ended.set)
-        server = await asyncio.start_server(
-            self._connected,
-            self._place.host,
-            self._place.port,
-            limit=MOST_BYTES,
-        )
+        server = await asyncio.start_server(self._connected, self._place.host, self._place.port, limit=MOST_BYTES)
         epoch = self._core.schedule.newest.serial
         count = sum(not one.expelled for one in self._core.members.members.values())
         self._say(f"registrar at {self._place.host}:{self._place.port}, {count} member(s), epoch {epoch}")

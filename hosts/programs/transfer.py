@@ -31,12 +31,7 @@ PROGRESS_INTERVAL_S = 0.2
 
 
 async def send_files(
-    plan: Plan,
-    source: FileSource,
-    interface: sockets.Interface,
-    display: Display,
-    *,
-    status_folder: Path | None = None,
+    plan: Plan, source: FileSource, interface: sockets.Interface, display: Display, *, status_folder: Path | None = None
 ) -> Outcome:
     """Send what the source has. Raises SocketError and OSError for what is wrong from the start."""
     contents = source.contents

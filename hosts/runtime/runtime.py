@@ -328,8 +328,7 @@ class Runtime:
         """Likewise: what is here is read to be compared."""
         prepared = self._application.prepared
         self._elsewhere.begin(
-            lambda: prepare(content),
-            lambda held, problem: self._take(prepared(held or 0, problem, self._loop.time())),
+            lambda: prepare(content), lambda held, problem: self._take(prepared(held or 0, problem, self._loop.time()))
         )
 
     def _compute_elsewhere(self, effect: Compute) -> None:

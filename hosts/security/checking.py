@@ -13,15 +13,7 @@ from typing import Final
 
 from hosts.endpoint import Address, Datagram, DatagramRun, Effect, ReceiverEndpoint
 from hosts.parts.wrapping import WrappedReceiver
-from hosts.security.manifest import (
-    ROOT_KIND,
-    Manifest,
-    Root,
-    decode_manifest,
-    decode_root,
-    is_manifest,
-    packet_hash,
-)
+from hosts.security.manifest import ROOT_KIND, Manifest, Root, decode_manifest, decode_root, is_manifest, packet_hash
 from hosts.security.sealing import UNIX_TIME
 from hosts.wire.header import VERSION as COMMON_VERSION
 from hosts.wire.tree.checking import TreeChecker

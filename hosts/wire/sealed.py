@@ -25,11 +25,7 @@ TAG_BYTES: Final = 16
 """At the packet's end."""
 
 HEADED: Final = Layout[object](
-    "headed",
-    None,
-    Number("epoch", 8, "whose secret it is sealed with"),
-    Reserved("reserved", 24),
-    *_WHO,
+    "headed", None, Number("epoch", 8, "whose secret it is sealed with"), Reserved("reserved", 24), *_WHO
 )
 """Behind an open head; then come the rest of the packet and the tag."""
 

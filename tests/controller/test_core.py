@@ -311,10 +311,7 @@ async def test_adoption_waits_for_all_switches_and_keeps_slots() -> None:
     assert not any(task.done() for task in adoptions)
     assert await after.core.adopt("s1", [])
     assert all(await asyncio.gather(*adoptions))
-    assert [(slot.index, slot.key, slot.pinned) for slot in after.core.slots] == [
-        (0, KEY, True),
-        (1, ANY_KEY, False),
-    ]
+    assert [(slot.index, slot.key, slot.pinned) for slot in after.core.slots] == [(0, KEY, True), (1, ANY_KEY, False)]
 
 
 async def test_members_that_a_controller_before_knew_are_those_of_groups_that_switches_have() -> None:

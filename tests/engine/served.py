@@ -162,9 +162,7 @@ class Controller:
         self.set_config(p4r.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT, config())
 
     def get_config(
-        self,
-        kind: Get.ResponseType.ValueType = Get.ALL,
-        device_id: int = DEVICE,
+        self, kind: Get.ResponseType.ValueType = Get.ALL, device_id: int = DEVICE
     ) -> p4r.GetForwardingPipelineConfigResponse:
         request = p4r.GetForwardingPipelineConfigRequest(device_id=device_id, response_type=kind)
         return self.stub.GetForwardingPipelineConfig(request, timeout=DEADLINE_S)

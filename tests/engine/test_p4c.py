@@ -117,10 +117,7 @@ def test_what_p4c_copies_is_kept_once() -> None:
     one, again, other, shown, hidden, copied = made
     tables = [table("t", one, other, shown), table("u", again), table("tbl_3", hidden), table("tbl_4", copied)]
     calls = [{"action_id": again["id"]}]
-    program = {
-        "actions": made,
-        "pipelines": [{"tables": tables, "action_calls": calls}],
-    }
+    program = {"actions": made, "pipelines": [{"tables": tables, "action_calls": calls}]}
     found = p4c.shared(program)
     assert found["actions"] == [one, other, shown, hidden], "of what is shown, the names count"
     (pipeline,) = found["pipelines"]

@@ -15,13 +15,7 @@ WITHOUT_ROOT = (
     "in virtual time; canopy emulate --check FILE; canopy send and canopy recv on a network that exists already"
 )
 
-_PROGRAMS = {
-    "mnexec": "mininet",
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "ethtool": "ethtool",
-    "sysctl": "procps",
-}
+_PROGRAMS = {"mnexec": "mininet", "ip": "iproute2", "tc": "iproute2", "ethtool": "ethtool", "sysctl": "procps"}
 """Program -> Debian package."""
 
 

@@ -24,12 +24,7 @@ class EmulatedStage(Stage):
     """Times are seconds since the network was ready. ChildError or NodeError when something cannot be done."""
 
     def __init__(
-        self,
-        scenario: Scenario,
-        testbed: Testbed,
-        sources: Mapping[int, Source],
-        sampler: Sampler,
-        view: LiveView,
+        self, scenario: Scenario, testbed: Testbed, sources: Mapping[int, Source], sampler: Sampler, view: LiveView
     ) -> None:
         self.agenda = Agenda()
         self.notes: list[str] = []

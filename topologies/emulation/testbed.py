@@ -17,14 +17,7 @@ from topologies.emulation.child import Child, ChildError
 from topologies.emulation.kernel import bind_file, enter_new_network_namespace, network_namespace, process_start_time
 from topologies.emulation.network import EmulatedNetwork
 from topologies.emulation.requirements import UNCONTROLLED, RequirementError, check_namespace
-from topologies.emulation.state import (
-    MARK,
-    Emulation,
-    NodeRecord,
-    create_state_directory,
-    kill_marked,
-    write_record,
-)
+from topologies.emulation.state import MARK, Emulation, NodeRecord, create_state_directory, kill_marked, write_record
 from topologies.emulation.switches import make_switch_kind
 from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder

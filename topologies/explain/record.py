@@ -129,11 +129,7 @@ class _Recorder:
     """Collects the switches' traces while a simulation runs."""
 
     def __init__(
-        self,
-        store: Store,
-        duration: float,
-        tell: Callable[[float], None],
-        kind_of: Callable[[Sequence[str]], str],
+        self, store: Store, duration: float, tell: Callable[[float], None], kind_of: Callable[[Sequence[str]], str]
     ) -> None:
         """`kind_of`: what a packet is, by the states of the parser that it made."""
         self._store = store

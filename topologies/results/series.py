@@ -103,14 +103,7 @@ class RunSeries:
 
     def close(self) -> None:
         """Finish the files."""
-        for writer in (
-            self._ports,
-            self._sessions,
-            self._receivers,
-            self._events,
-            self._members,
-            self._switches,
-        ):
+        for writer in (self._ports, self._sessions, self._receivers, self._events, self._members, self._switches):
             writer.close()
 
     def _with_words(self, status: SessionStatus) -> SessionStatus:

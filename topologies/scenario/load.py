@@ -190,11 +190,7 @@ def _duplicate_keys(node: yaml.Node, path: FieldPath, file: str, seen: set[int])
 
 
 def load_scenario(
-    path: Path,
-    *,
-    check_files: bool = False,
-    purpose: Purpose | None = None,
-    warn: Callable[[str], None] | None = None,
+    path: Path, *, check_files: bool = False, purpose: Purpose | None = None, warn: Callable[[str], None] | None = None
 ) -> Scenario:
     """The scenario in `path`. ScenarioError lists everything that is wrong with it.
 

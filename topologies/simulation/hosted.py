@@ -127,11 +127,7 @@ class HostedEndpoint:
         self.heard: Datagram | None = None
         """What came last, from anybody."""
         self.application = Application(
-            endpoint,
-            source=source,
-            sink=sink,
-            read_rate_bps=conditions.read_rate_bps,
-            on_event=self._note,
+            endpoint, source=source, sink=sink, read_rate_bps=conditions.read_rate_bps, on_event=self._note
         )
         self._on_event = on_event
         self._is_over = False

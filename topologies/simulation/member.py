@@ -3,15 +3,7 @@
 from collections.abc import Callable
 
 from hosts.application import Sink, Source
-from hosts.endpoint import (
-    Endpoint,
-    Event,
-    PeerDropped,
-    PeerFinished,
-    ReceiverEndpoint,
-    SessionEnded,
-    StreamEnded,
-)
+from hosts.endpoint import Endpoint, Event, PeerDropped, PeerFinished, ReceiverEndpoint, SessionEnded, StreamEnded
 from hosts.programs.course import Course
 from hosts.wire.manifest import FileError
 from topologies.simulation.hosted import Conditions, HostedEndpoint

@@ -87,11 +87,7 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
     return exit_status(summary)
 
 
-def simulate_scenario(
-    scenario: Scenario,
-    options: SimulationOptions,
-    view: Callable[[], View] = SilentView,
-) -> Summary:
+def simulate_scenario(scenario: Scenario, options: SimulationOptions, view: Callable[[], View] = SilentView) -> Summary:
     """Run a scenario to its end, or until a signal comes: then with the results so far.
 
     Raises one of FAILURES."""

@@ -7,13 +7,7 @@ from typing import Final
 import canopy_engine
 from finsy.proto import p4r, rpc_code
 
-from engine.switch.p4runtime.errors import (
-    BatchError,
-    P4RuntimeError,
-    from_engine,
-    invalid_argument,
-    unimplemented,
-)
+from engine.switch.p4runtime.errors import BatchError, P4RuntimeError, from_engine, invalid_argument, unimplemented
 from engine.switch.p4runtime.kinds import kind_of
 from engine.switch.p4runtime.pipeline import Pipeline
 from engine.switch.p4runtime.undo import Undo

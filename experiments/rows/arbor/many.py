@@ -112,10 +112,7 @@ REPAIRS: Final = Row(
         _file_cases,
         _file_measure,
         Every(
-            [
-                Only(EachBetween(most=5.0), "repairs"),
-                *(Only(EachBetween(most=20.0), quantity) for quantity in FEEDBACK),
-            ]
+            [Only(EachBetween(most=5.0), "repairs"), *(Only(EachBetween(most=20.0), quantity) for quantity in FEEDBACK)]
         ),
         Figure("receivers", {"repairs": "% of the data", **FEEDBACK}, log_x=True),
     ),

@@ -7,15 +7,7 @@ from experiments.harness.relations import EachBetween, Every, Only
 from experiments.harness.row import Bars, Case, Experiment, Row
 from experiments.harness.runs import Finished
 from experiments.rows.compare import networks
-from experiments.rows.compare.measures import (
-    feedback,
-    loss,
-    offered_settles,
-    rates,
-    recovers,
-    tcp_share,
-    unevenness,
-)
+from experiments.rows.compare.measures import feedback, loss, offered_settles, rates, recovers, tcp_share, unevenness
 from experiments.rows.compare.networks import BOTTLENECK_BPS, CONTENDERS, OWN_QUEUE, RECEIVERS, Contender
 
 _TAIL_BPS: Final = (0.5e6, 1e6, 2e6, 4e6)

@@ -45,11 +45,7 @@ def _cases(quick: bool) -> Sequence[Case]:
         Case(
             f"{protocol.upper()}, {rate_bps / 1e6:g} Mbps, {f'beside {beside}' if beside else 'alone'}",
             _document(
-                protocol,
-                rate_bps,
-                queue,
-                beside,
-                _QUICK_S if quick else _ALONE_S if beside is None else _BESIDE_S,
+                protocol, rate_bps, queue, beside, _QUICK_S if quick else _ALONE_S if beside is None else _BESIDE_S
             ),
             "lan",
             series=protocol,

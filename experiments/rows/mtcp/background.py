@@ -140,12 +140,7 @@ def _row(
         counts,
         unit,
         Experiment(
-            cases,
-            _measure,
-            relation,
-            Timeline("throughput, KB/s"),
-            curves=_curves,
-            assisted=Assisted(assisted),
+            cases, _measure, relation, Timeline("throughput, KB/s"), curves=_curves, assisted=Assisted(assisted)
         ),
     )
 

@@ -10,15 +10,7 @@ from experiments.rows.mtcp import sites as mtcp_sites
 
 _ROWS = {
     row.id: row
-    for module in (
-        mtcp_scalability,
-        mtcp_response,
-        mtcp_sites,
-        mtcp_queue,
-        mtcp_fairness,
-        mtcp_background,
-        mtcp_beyond,
-    )
+    for module in (mtcp_scalability, mtcp_response, mtcp_sites, mtcp_queue, mtcp_fairness, mtcp_background, mtcp_beyond)
     for row in module.ROWS
 }
 _ORDER = "fig6 fig7 fig9 fig10 fig11 fig12 fig13 fig14 table1 starts fig18 fig19 queue feedback scale"

@@ -9,14 +9,7 @@ from typing import Any
 from experiments.harness.relations import Every, Only, Ordered
 from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.rows.mtcp.base import PAPER, SENDING
-from experiments.rows.mtcp.sites import (
-    FIRST,
-    QUEUE_PACKETS,
-    SECOND,
-    THIRD,
-    one_tcp_a_link,
-    tcp_measure,
-)
+from experiments.rows.mtcp.sites import FIRST, QUEUE_PACKETS, SECOND, THIRD, one_tcp_a_link, tcp_measure
 
 _QUEUES = (5, 7, QUEUE_PACKETS, 12, 16, 24, 32)
 """Packets. One or two are on their way at 1.2 Mbps and 10 to 20 ms of round trip."""

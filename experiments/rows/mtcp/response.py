@@ -65,13 +65,7 @@ def chain(seconds: int) -> dict[str, Any]:
         "nodes": nodes,
         "links": links,
         "sessions": [
-            session(
-                "sender",
-                _HOSTS[1:],
-                enough(_BOTTLENECK_BPS, seconds),
-                tree=tree,
-                payload=INTERNET_PAYLOAD_BYTES,
-            )
+            session("sender", _HOSTS[1:], enough(_BOTTLENECK_BPS, seconds), tree=tree, payload=INTERNET_PAYLOAD_BYTES)
         ],
         "traffic": [bursts],
         "simulation": {"trace": f"{_TRACE_S * 1e3:g} ms"},

@@ -7,16 +7,7 @@ from experiments.harness.measures import session_goodput, session_rate
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
 from experiments.harness.row import Assisted, Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished, World
-from experiments.rows.mtcp.base import (
-    INTERNET_PAYLOAD_BYTES,
-    LAN,
-    PAPER,
-    SENDING,
-    Tree,
-    assisted,
-    enough,
-    session,
-)
+from experiments.rows.mtcp.base import INTERNET_PAYLOAD_BYTES, LAN, PAPER, SENDING, Tree, assisted, enough, session
 
 _LAN_RECEIVERS, _QUICK_LAN_RECEIVERS = (1, 2, 4, 8, 16), (1, 16)
 _LAN_SENDING = {"most": "40 us"}

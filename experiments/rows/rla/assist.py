@@ -82,10 +82,7 @@ ROWS: Final = (
         "not in the paper",
         f"at most {_SHARE:.0%} of the acknowledgments, {_SUMMARIES} summaries a packet; throughput within 15 %, "
         "signals and cuts within 25 %",
-        {
-            "summaries": "summaries a packet",
-            **dict.fromkeys(("acks", "rla", "signals", "share"), "with / without"),
-        },
+        {"summaries": "summaries a packet", **dict.fromkeys(("acks", "rla", "signals", "share"), "with / without")},
         Experiment(
             _cases,
             _measure,

@@ -188,10 +188,7 @@ def _proposition_measure(run: Finished) -> Mapping[str, float]:
 
 
 _IN_BOUNDS = [
-    Only(
-        RatioBetween(_drift_label(kind, n), _drift_label(kind, 1), 0.95, math.sqrt(n)),
-        quantity="window",
-    )
+    Only(RatioBetween(_drift_label(kind, n), _drift_label(kind, 1), 0.95, math.sqrt(n)), quantity="window")
     for kind in _KINDS
     for n in _RECEIVERS[1:]
 ]

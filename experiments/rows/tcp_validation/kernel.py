@@ -18,13 +18,7 @@ _FRAME_BITS: Final = 1514 * 8
 _ACCESS_MS: Final = 1
 _WORLDS: Final = (("kernel", "emu"), ("simulated", "sim"))
 _ALONE: Final = ("cubic", "bbr", "reno")
-_PAIRS: Final = (
-    ("cubic", "cubic"),
-    ("reno", "reno"),
-    ("bbr", "bbr"),
-    ("cubic", "reno"),
-    ("cubic", "bbr"),
-)
+_PAIRS: Final = (("cubic", "cubic"), ("reno", "reno"), ("bbr", "bbr"), ("cubic", "reno"), ("cubic", "bbr"))
 _QUICK_PAIRS: Final = (("cubic", "reno"),)
 _SETTLED: Final = 0.25
 """The part of a run that is slow start and the first losses (ours)."""
@@ -63,11 +57,7 @@ class _Path:
                 "queue": {"kind": "droptail", "packets": packets},
                 **lossy,
             },
-            access={
-                "rate": "100 Mbps",
-                "delay": f"{_ACCESS_MS} ms",
-                "queue": {"kind": "droptail", "packets": 1000},
-            },
+            access={"rate": "100 Mbps", "delay": f"{_ACCESS_MS} ms", "queue": {"kind": "droptail", "packets": 1000}},
             switch="p4",
         )
 

@@ -137,11 +137,7 @@ ROWS: Final = (
             _cases,
             _measure,
             Every(
-                [
-                    Only(EachBetween(0.0, _HANDFUL), "reports", _WITH),
-                    Only(_Less(), "excess"),
-                    Only(_Less(), "reaction"),
-                ]
+                [Only(EachBetween(0.0, _HANDFUL), "reports", _WITH), Only(_Less(), "excess"), Only(_Less(), "reaction")]
             ),
             Figure(
                 "receivers",

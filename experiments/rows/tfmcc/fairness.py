@@ -154,19 +154,7 @@ EXPERIMENTS: Final[Mapping[int, Experiment]] = {
         _shared_curves,
     ),
     10: Experiment(_tail_cases, _tail_measure, EachBetween(0.5, 0.9), _RATE_LINES, _shared_curves),
-    18: Experiment(
-        _back_flow_cases,
-        _back_measure,
-        _unchanged("return TCPs"),
-        _RATE_LINES,
-        _back_curves,
-    ),
-    19: Experiment(
-        _back_loss_cases,
-        _back_measure,
-        _unchanged("return loss"),
-        _RATE_LINES,
-        _back_curves,
-    ),
+    18: Experiment(_back_flow_cases, _back_measure, _unchanged("return TCPs"), _RATE_LINES, _back_curves),
+    19: Experiment(_back_loss_cases, _back_measure, _unchanged("return loss"), _RATE_LINES, _back_curves),
 }
 """Figure -> its experiment."""

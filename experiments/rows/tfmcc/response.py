@@ -183,10 +183,7 @@ def _late_measure(run: Finished) -> Mapping[str, float]:
 
 def _late_curves(run: Finished) -> Sequence[Curve]:
     flows = len(run.run.document["traffic"])
-    curves = [
-        Curve("TFMCC", line(session_counter(run), 1.0)),
-        Curve("TCP 1", line(tcp_counter(run, 0), 1.0)),
-    ]
+    curves = [Curve("TFMCC", line(session_counter(run), 1.0)), Curve("TCP 1", line(tcp_counter(run, 0), 1.0))]
     return curves if flows == 7 else [*curves, Curve("TCP on the slow link", line(tcp_counter(run, 7), 1.0))]
 
 
@@ -236,13 +233,7 @@ def _growing_curves(run: Finished) -> Sequence[Curve]:
 
 EXPERIMENTS: Final[Mapping[int, Experiment]] = {
     11: Experiment(_loss_cases, _star_measure, _loss_relation(), _DECADES, _star_curves),
-    15: Experiment(
-        _late_cases,
-        _late_measure,
-        _late_relation({"rate": (160.0, 240.0)}),
-        _LINES,
-        _late_curves,
-    ),
+    15: Experiment(_late_cases, _late_measure, _late_relation({"rate": (160.0, 240.0)}), _LINES, _late_curves),
     16: Experiment(
         _late_tcp_cases,
         _late_measure,

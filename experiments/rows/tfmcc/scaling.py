@@ -204,12 +204,7 @@ def _peak_curves(run: Finished) -> Sequence[Curve]:
 
 
 EXPERIMENTS: Final[Mapping[int, Experiment]] = {
-    7: Experiment(
-        _scaling_cases,
-        _scaling_measure,
-        _Scaling(),
-        Figure("receivers", {"rate": "kbit/s"}, log_x=True),
-    ),
+    7: Experiment(_scaling_cases, _scaling_measure, _Scaling(), Figure("receivers", {"rate": "kbit/s"}, log_x=True)),
     17: Experiment(
         _peak_cases,
         _peak_measure,

@@ -36,11 +36,7 @@ def vlmcc(receivers: Sequence[str | Mapping[str, Any]], start: float = 0.0, **pa
         "realtime": True,
         "start": f"{start:g} s",
         "receivers": [dict(given) if isinstance(given, Mapping) else given for given in receivers],
-        "parameters": {
-            "payload_bytes": PAYLOAD_BYTES,
-            **PAPER_PARAMETERS,
-            **parameters,
-        },
+        "parameters": {"payload_bytes": PAYLOAD_BYTES, **PAPER_PARAMETERS, **parameters},
     }
 
 

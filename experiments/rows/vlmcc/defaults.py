@@ -62,10 +62,7 @@ def _self_measure(run: Finished) -> Mapping[str, float]:
     count = len(run.run.document["sessions"])
     since = _APART_S * (count - 1) + _SETTLED_S
     rates = [rate(received(run, f"r{number}", number), since, since + _WINDOW_S) for number in range(count)]
-    return {
-        "Jain": sum(rates) ** 2 / (count * sum(one**2 for one in rates)),
-        "use": sum(rates) * 1e3 / _SELF_BPS,
-    }
+    return {"Jain": sum(rates) ** 2 / (count * sum(one**2 for one in rates)), "use": sum(rates) * 1e3 / _SELF_BPS}
 
 
 # --- over the queue

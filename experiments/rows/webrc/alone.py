@@ -81,11 +81,7 @@ FIG4: Final = Experiment(
     _convergence_cases,
     _convergence_measure,
     Every(
-        (
-            Only(NearReference(0.10), "throughput"),
-            Only(NearReference(0.15), "ARTT"),
-            Only(NearReference(0.15), "LOSSP"),
-        )
+        (Only(NearReference(0.10), "throughput"), Only(NearReference(0.15), "ARTT"), Only(NearReference(0.15), "LOSSP"))
     ),
     Timeline("kbit/s, ms, 1e-4"),
     curves=_convergence_curves,

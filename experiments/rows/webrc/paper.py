@@ -9,16 +9,7 @@ from experiments.rows.webrc.many import MANY
 from experiments.rows.webrc.together import FIG9, FIG10, FIG11
 from experiments.rows.webrc.users import USERS
 
-_EXPERIMENTS: Mapping[int, Experiment] = {
-    4: FIG4,
-    5: FIG5,
-    6: FIG6,
-    7: FIG7,
-    8: FIG8,
-    9: FIG9,
-    10: FIG10,
-    11: FIG11,
-}
+_EXPERIMENTS: Mapping[int, Experiment] = {4: FIG4, 5: FIG5, 6: FIG6, 7: FIG7, 8: FIG8, 9: FIG9, 10: FIG10, 11: FIG11}
 
 
 def _row(number: int, title: str, value: str, counts: str) -> Row:

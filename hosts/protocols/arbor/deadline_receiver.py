@@ -14,14 +14,7 @@ from hosts.protocols.arbor.lacking import ANSWERED_RTTS, turn_s
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import FLAG_REPAIRED, AnyData, Blocks, encode_blocks
 from hosts.protocols.arbor.receiver import ArborReceiver
-from hosts.protocols.arbor.repairs import (
-    BLOCK_PART,
-    HEAD,
-    MOST_PACKETS,
-    Head,
-    parse_head,
-    symbol_size,
-)
+from hosts.protocols.arbor.repairs import BLOCK_PART, HEAD, MOST_PACKETS, Head, parse_head, symbol_size
 from hosts.wire.header import PacketError
 from hosts.wire.seq import extend
 from hosts.wire.units import MAX_U32

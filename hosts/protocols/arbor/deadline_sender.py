@@ -14,15 +14,7 @@ from hosts.parts.fec.timed import Timed, to_symbol
 from hosts.protocol import Session
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import FLAG_END, FLAG_REPAIRED, Blocks, Packet
-from hosts.protocols.arbor.repairs import (
-    BLOCK_PART,
-    MOST_PACKETS,
-    most_data,
-    of_stream,
-    repair,
-    symbol_size,
-    unasked,
-)
+from hosts.protocols.arbor.repairs import BLOCK_PART, MOST_PACKETS, most_data, of_stream, repair, symbol_size, unasked
 from hosts.protocols.arbor.sender import ArborSender
 from hosts.wire.seq import extend
 

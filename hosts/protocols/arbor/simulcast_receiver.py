@@ -186,11 +186,7 @@ class SimulcastReceiver(SessionReceiver):
                 self._patience_s = min(2 * self._patience_s, MOST_PATIENCE_S)
             self._climbs_at = now + self._patience_s * self._rng.uniform(0.75, 1.25)
         received, packets, lost = self._before
-        self._before = (
-            received + old.received_bytes,
-            packets + old.data_packets,
-            lost + old.gaps.lost_packets,
-        )
+        self._before = (received + old.received_bytes, packets + old.data_packets, lost + old.gaps.lost_packets)
         left = [effect for effect in old.close(now=now, reason="") if not isinstance(effect, SessionEnded)]
         self.moves += 1
         self.rung = rung

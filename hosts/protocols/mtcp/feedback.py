@@ -91,11 +91,7 @@ class ReceiverFeedback:
     )
 
     def __init__(
-        self,
-        options: MtcpOptions,
-        counters: Counter[str],
-        reception: Reassembly[Data | Repair],
-        attachment: Attachment,
+        self, options: MtcpOptions, counters: Counter[str], reception: Reassembly[Data | Repair], attachment: Attachment
     ) -> None:
         """Of a receiver that has so much of the stream; it is sent to its parent."""
         self._options = options

@@ -17,11 +17,7 @@ HELD: Final = Number(
 ECHO: Final = Number("echo_time_us", 64, "send_time_us of the last DATA that arrived, 0: none yet")
 REPAIR_ECHO: Final = Number("repair_echo_us", 64, "repair_time_us of the last REPAIR that arrived, 0: none yet")
 MIN_CWND: Final = Number(
-    "min_cwnd",
-    32,
-    "bytes: minimum of the congestion windows below; all ones from a leaf",
-    default=UNLIMITED,
-    cut=True,
+    "min_cwnd", 32, "bytes: minimum of the congestion windows below; all ones from a leaf", default=UNLIMITED, cut=True
 )
 MAX_TWND: Final = Number("max_twnd", 32, "bytes: maximum of the transit windows below; 0 from a leaf", cut=True)
 WINDOW: Final = Number("window", 32, "bytes free for the stream from `cumulative` on (the advertised window)", cut=True)

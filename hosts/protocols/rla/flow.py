@@ -37,12 +37,7 @@ class Flow:
     """See the module. Times are seconds of the sender's clock."""
 
     def __init__(
-        self,
-        session: int,
-        group: Address,
-        options: RlaOptions,
-        rng: random.Random,
-        counters: Counter[str],
+        self, session: int, group: Address, options: RlaOptions, rng: random.Random, counters: Counter[str]
     ) -> None:
         self._group = group
         self.options = options

@@ -77,8 +77,7 @@ class TroubledReceivers:
     def min_congestion_interval(self, now: float) -> float:
         """The smallest mean interval of all receivers, seconds; infinite before the first signal."""
         return min(
-            (self._interval(record, now) for record in self._records.values() if record.signals),
-            default=float("inf"),
+            (self._interval(record, now) for record in self._records.values() if record.signals), default=float("inf")
         )
 
     @staticmethod

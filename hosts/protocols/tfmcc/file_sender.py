@@ -9,17 +9,7 @@ from collections.abc import Sequence
 from statistics import median_low
 from typing import Final
 
-from hosts.endpoint import (
-    Address,
-    Datagram,
-    Effect,
-    PeerDropped,
-    PeerJoined,
-    PeerRefused,
-    Sample,
-    Send,
-    SessionStarted,
-)
+from hosts.endpoint import Address, Datagram, Effect, PeerDropped, PeerJoined, PeerRefused, Sample, Send, SessionStarted
 from hosts.parts.fec.pieces import BlockStatus
 from hosts.parts.file_sender import FileSender
 from hosts.parts.roster import Member

@@ -7,14 +7,7 @@ from hosts.endpoint import Address, CongestionSignal, Effect, PeerDropped, Send
 from hosts.protocols.tfmcc.echoes import Echo, EchoQueue, Priority
 from hosts.protocols.tfmcc.limiting import Limiting, PreviousClr
 from hosts.protocols.tfmcc.options import TfmccOptions
-from hosts.protocols.tfmcc.packets import (
-    FLAG_FROM_CLR,
-    FLAG_HAVE_LOSS,
-    FLAG_HAVE_RTT,
-    LOSS_UNIT,
-    Report,
-    encode_abort,
-)
+from hosts.protocols.tfmcc.packets import FLAG_FROM_CLR, FLAG_HAVE_LOSS, FLAG_HAVE_RTT, LOSS_UNIT, Report, encode_abort
 from hosts.protocols.tfmcc.rate import RateControl
 from hosts.protocols.tfmcc.rate_float import decode_rate, decode_rtt
 from hosts.protocols.tfmcc.rounds import FeedbackRounds

@@ -166,14 +166,7 @@ def encode(packet: Alc) -> bytes:
 
 
 def encode_head(
-    session: int,
-    slot_index: int,
-    channel: int,
-    psn: int,
-    is_long: bool,
-    toi: int,
-    encoding: int,
-    payload_id: int,
+    session: int, slot_index: int, channel: int, psn: int, is_long: bool, toi: int, encoding: int, payload_id: int
 ) -> bytes:
     """What is in front of the symbol in a packet without extensions, as nearly all are: as `encode` has it, in a third
     of the time."""

@@ -8,14 +8,7 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.endpoint import (
-    Address,
-    CongestionSignal,
-    Datagram,
-    Effect,
-    Sample,
-    SessionStarted,
-)
+from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, Sample, SessionStarted
 from hosts.parts.doubt import Doubt
 from hosts.protocol import Session
 from hosts.protocols.webrc.content import ContentReceiver

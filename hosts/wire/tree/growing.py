@@ -42,11 +42,7 @@ class GrownSource:
     """See the module. Raises FileError as the content does."""
 
     def __init__(
-        self,
-        content: Content,
-        packet_bytes: int,
-        window_bytes: int,
-        going: Callable[[], bool] = lambda: True,
+        self, content: Content, packet_bytes: int, window_bytes: int, going: Callable[[], bool] = lambda: True
     ) -> None:
         """Reads the content once for its hashes, which takes its time: FileError when it is no longer `going`.
         `window_bytes`: what receivers have room for. ValueError: packets are too short."""

@@ -13,17 +13,7 @@ from dataclasses import dataclass
 import canopy_engine
 import pytest
 
-from tests.engine.crossbar import (
-    CPU_PORT,
-    cpu_seconds,
-    frame,
-    new_switch,
-    raw_socket,
-    rule,
-    tag_of,
-    wait_for,
-    word,
-)
+from tests.engine.crossbar import CPU_PORT, cpu_seconds, frame, new_switch, raw_socket, rule, tag_of, wait_for, word
 from tests.engine.namespaces import Namespace, add_veth, ip, namespaces
 
 pytestmark = pytest.mark.root

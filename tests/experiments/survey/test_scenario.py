@@ -70,12 +70,7 @@ def test_a_reference_is_one_cubic_tcp_in_the_sessions_place() -> None:
     cell = small(tcps=(Tcp("reno", 0.005, 1.0),), dying=(NEAR, 5.0))
     session, reference = session_document(cell, "mtcp"), reference_document(cell, FAR)
     assert "sessions" not in reference
-    assert reference["traffic"][0] == {
-        "kind": "tcp",
-        "source": "s",
-        "destination": FAR,
-        "congestion_control": "cubic",
-    }
+    assert reference["traffic"][0] == {"kind": "tcp", "source": "s", "destination": FAR, "congestion_control": "cubic"}
     assert reference["traffic"][1:] == session["traffic"]
     assert session["faults"] == [{"kind": "receiver-dies", "at": "5 s", "session": 1, "host": NEAR}]
     assert reference["faults"] == []

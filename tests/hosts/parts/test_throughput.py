@@ -46,11 +46,7 @@ def test_small_loss_is_mathis_with_its_constant() -> None:
     assert simple_throughput(0.01, 0.1, 1000) == pytest.approx(math.sqrt(1.5) * 1000 / 0.1 / 0.1)
 
 
-@given(
-    st.floats(1e-10, 1.0),
-    st.floats(1e-4, 60),
-    st.floats(40, 9000),
-)
+@given(st.floats(1e-10, 1.0), st.floats(1e-4, 60), st.floats(40, 9000))
 def test_the_inverse_inverts(p: float, rtt: float, s: float) -> None:
     assert loss_event_rate(throughput(p, rtt, s), rtt, s) == pytest.approx(p, rel=1e-9)
 

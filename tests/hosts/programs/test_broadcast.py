@@ -58,12 +58,7 @@ def test_rules_say_when_files_are_sent_and_the_end_of_all_is_told(tmp_path: Path
             seen.append((at, [content.manifest.name for content in change.added], change.removed, change.is_last))
             for content in change.added:
                 assert (content.priority, content.turns) == ((2.0, 3) if content.manifest.name == "b" else (1.0, 0))
-    assert seen == [
-        (5, ["a"], [], False),
-        (20, ["b"], [], False),
-        (30, [], ["a"], False),
-        (40, [], ["b"], True),
-    ]
+    assert seen == [(5, ["a"], [], False), (20, ["b"], [], False), (30, [], ["a"], False), (40, [], ["b"], True)]
 
 
 def test_a_folder_that_is_watched_gives_what_is_new_changed_and_gone(tmp_path: Path) -> None:

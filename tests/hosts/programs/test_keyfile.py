@@ -5,15 +5,7 @@ from pathlib import Path
 import pytest
 
 from hosts.endpoint import Address
-from hosts.programs.keyfile import (
-    MOST_BYTES,
-    new_keys,
-    read_hop_keys,
-    read_keys,
-    roll,
-    write_hop_keys,
-    write_keys,
-)
+from hosts.programs.keyfile import MOST_BYTES, new_keys, read_hop_keys, read_keys, roll, write_hop_keys, write_keys
 from hosts.security.hop import COUNTS, HopKeys, Hops
 from hosts.security.keys import KeysError
 from hosts.wire.sealed import HOP

@@ -141,9 +141,7 @@ def run(
         for number in strangers:
             its = packet._replace(receiver=number) if hasattr(packet, "receiver") else packet
             network.at(
-                network.now,
-                world.sender.receive,
-                Datagram(found.encode(its), stranger(number), world.sender.address),
+                network.now, world.sender.receive, Datagram(found.encode(its), stranger(number), world.sender.address)
             )
         if goes_on:
             field = "cumulative" if hasattr(packet, "cumulative") else "delivered"

@@ -39,8 +39,7 @@ def longest_turns(tmp_path: Path, protocol: str, loss: float) -> dict[str, float
 
 @pytest.mark.alone
 @pytest.mark.parametrize(
-    ("protocol", "loss"),
-    [("mtcp", 0.0), ("rla", 0.0), ("tfmcc", 0.0), ("tfmcc", 0.01), ("arbor", 0.01)],
+    ("protocol", "loss"), [("mtcp", 0.0), ("rla", 0.0), ("tfmcc", 0.0), ("tfmcc", 0.01), ("arbor", 0.01)]
 )
 def test_no_turn_of_the_loop_is_long(tmp_path: Path, protocol: str, loss: float) -> None:
     with (tmp_path / "file").open("wb") as file:

@@ -51,8 +51,7 @@ def test_a_fin_comes_back(protocol: int, session: int, answer: bool, complete: b
 
 @pytest.mark.parametrize("read", [ABORT, FIN])
 @pytest.mark.parametrize(
-    ("body", "why"),
-    [("000000", "truncated"), ("0000000000", "oversized"), ("ffff0000", "value"), ("", "truncated")],
+    ("body", "why"), [("000000", "truncated"), ("0000000000", "oversized"), ("ffff0000", "value"), ("", "truncated")]
 )
 def test_what_is_wrong(read: Format[Abort] | Format[Fin], body: str, why: str) -> None:
     with pytest.raises(PacketError, match=why):

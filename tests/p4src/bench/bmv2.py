@@ -101,10 +101,7 @@ class SimpleSwitch(Target):
 
     def set_meter(self, name: str, index: int, rates: Rates) -> None:
         config = p4r.MeterConfig(
-            cir=rates.committed_rate,
-            cburst=rates.committed_burst,
-            pir=rates.peak_rate,
-            pburst=rates.peak_burst,
+            cir=rates.committed_rate, cburst=rates.committed_burst, pir=rates.peak_rate, pburst=rates.peak_burst
         )
         entry = p4r.MeterEntry(meter_id=self.program.meter_id(name), index=p4r.Index(index=index), config=config)
         self._process.write_all(p4r.Update.MODIFY, [p4r.Entity(meter_entry=entry)])

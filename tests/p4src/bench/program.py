@@ -58,9 +58,7 @@ class Program:
         self.constants = Constants(constants["numbers"], constants["enums"])
         self._actions = {
             action.preamble.alias: Action(
-                action.preamble.id,
-                action.preamble.name,
-                tuple((param.name, param.bitwidth) for param in action.params),
+                action.preamble.id, action.preamble.name, tuple((param.name, param.bitwidth) for param in action.params)
             )
             for action in self.p4info.actions
         }

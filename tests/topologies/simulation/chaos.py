@@ -124,7 +124,4 @@ def check_session(document: Document, session: SessionResult) -> None:
 
 def _came_too_late(receiver: ReceiverResult) -> bool:
     """It found the session under way without a beginning, or over."""
-    return receiver.detail.endswith(Reason.STARTED.text) or receiver.detail in (
-        "still receiving",
-        "had not joined yet",
-    )
+    return receiver.detail.endswith(Reason.STARTED.text) or receiver.detail in ("still receiving", "had not joined yet")

@@ -22,13 +22,7 @@ from hosts.protocols.webrc.flute.fdt import (
     encode_fdt,
     location_of,
 )
-from hosts.protocols.webrc.flute.objects import (
-    MOST_VISIT,
-    SYMBOLS_PER_S,
-    ObjectEncoder,
-    object_encoder,
-    plan,
-)
+from hosts.protocols.webrc.flute.objects import MOST_VISIT, SYMBOLS_PER_S, ObjectEncoder, object_encoder, plan
 from hosts.protocols.webrc.flute.transmission import NO_CODE
 from hosts.protocols.webrc.packets import FDT_EXTENSION_BYTES, FDT_TOI
 from hosts.storage import BytesContent, Content

@@ -19,13 +19,7 @@ from typing import Final, TypeAlias
 
 from hosts.parts.fec.block import SYMBOL_ALIGNMENT
 from hosts.protocols.webrc.flute.coding import MOST_SENT, Encoders, finite_symbol, finite_symbols
-from hosts.protocols.webrc.flute.transmission import (
-    MOST_RAPTORQ_BLOCKS,
-    NO_CODE,
-    RAPTORQ,
-    REED_SOLOMON,
-    Transmission,
-)
+from hosts.protocols.webrc.flute.transmission import MOST_RAPTORQ_BLOCKS, NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
 from hosts.storage import Readable
 
 SCHEMES: Final = {"raptorq": RAPTORQ, "reed-solomon": REED_SOLOMON, "no-code": NO_CODE}

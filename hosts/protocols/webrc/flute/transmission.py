@@ -146,10 +146,7 @@ class Transmission:
 
     def attributes(self) -> dict[str, str]:
         """RFC 6726, 3.4.2; the scheme's own in RFC 5445, 3.2.2, RFC 5510, 5.2.4.2, RFC 6330, 3.3.3."""
-        found = {
-            "FEC-OTI-FEC-Encoding-ID": str(self.scheme),
-            "FEC-OTI-Encoding-Symbol-Length": str(self.symbol),
-        }
+        found = {"FEC-OTI-FEC-Encoding-ID": str(self.scheme), "FEC-OTI-Encoding-Symbol-Length": str(self.symbol)}
         if self.scheme == RAPTORQ:
             specific = base64.b64encode(_RAPTORQ_SPECIFIC.pack(self.z, self.n, self.al)).decode()
             return {**found, "FEC-OTI-Scheme-Specific-Info": specific}

@@ -3,18 +3,7 @@
 import pytest
 from finsy.proto import p4r, rpc_code
 
-from tests.engine.entities import (
-    DELETE,
-    INSERT,
-    MODIFY,
-    Bench,
-    action,
-    group,
-    id_of,
-    member,
-    refused,
-    table_entry,
-)
+from tests.engine.entities import DELETE, INSERT, MODIFY, Bench, action, group, id_of, member, refused, table_entry
 
 FORWARD = {port: action("forward", port=port) for port in range(1, 6)}
 DST = (0x1234 << 32, 16)

@@ -275,10 +275,7 @@ def test_a_backup_does_not_set_the_config(arbitration: Arbitration) -> None:
 
 @pytest.mark.parametrize(
     ("make", "message"),
-    [
-        (lambda: role("l2", p4r.Uint128()), "is not a stratum.P4RoleConfig"),
-        (lambda: role("", L2_ONLY), "default role"),
-    ],
+    [(lambda: role("l2", p4r.Uint128()), "is not a stratum.P4RoleConfig"), (lambda: role("", L2_ONLY), "default role")],
 )
 def test_refused_role_configs(arbitration: Arbitration, make: Callable[[], p4r.Role], message: str) -> None:
     with refused(rpc_code.INVALID_ARGUMENT, message):

@@ -111,10 +111,7 @@ def test_selection(filled: Bench, request_: Entry, count: int) -> None:
         (raw.MeterEntry(counter_data={}), rpc_code.UNIMPLEMENTED),
         (p4r.DirectCounterEntry(table_entry=table_entry("l2", {"dst": 77})), rpc_code.NOT_FOUND),
         (p4r.DirectCounterEntry(table_entry=table_entry("acl", {"type": 5}, None, 1)), rpc_code.INVALID_ARGUMENT),
-        (
-            raw.DirectCounterEntry(table_entry={"table_id": L2, "is_default_action": True}),
-            rpc_code.UNIMPLEMENTED,
-        ),
+        (raw.DirectCounterEntry(table_entry={"table_id": L2, "is_default_action": True}), rpc_code.UNIMPLEMENTED),
         (raw.DirectMeterEntry(counter_data={}), rpc_code.UNIMPLEMENTED),
         (raw.ValueSetEntry(members=[{}]), rpc_code.INVALID_ARGUMENT),
         (p4r.DigestEntry(digest_id=id_of("learned_t")), rpc_code.NOT_FOUND),

@@ -3,17 +3,7 @@
 import pytest
 from finsy.proto import p4r, rpc_code
 
-from tests.engine.entities import (
-    CPU_PORT,
-    DELETE,
-    INSERT,
-    MODIFY,
-    Bench,
-    action,
-    multicast_group,
-    refused,
-    table_entry,
-)
+from tests.engine.entities import CPU_PORT, DELETE, INSERT, MODIFY, Bench, action, multicast_group, refused, table_entry
 
 FLOOD = table_entry("l2", {"dst": 1}, action("flood", group=5))
 MIRROR = table_entry("l2", {"dst": 1}, action("mirror", port=3))

@@ -68,8 +68,7 @@ def test_what_holds(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["false", "true; false", "e == 1", "hdr.t == 2", "o == 0", "l::prefix_length > 8", "r == 1", "!(e == 200)"],
+    "text", ["false", "true; false", "e == 1", "hdr.t == 2", "o == 0", "l::prefix_length > 8", "r == 1", "!(e == 200)"]
 )
 def test_what_does_not(text: str) -> None:
     with refused(rpc_code.INVALID_ARGUMENT, "table 't': against its restriction: "):

@@ -8,17 +8,7 @@ import grpc
 import pytest
 from finsy.proto import p4r, rpc_code
 
-from tests.engine.entities import (
-    INSERT,
-    Bench,
-    action,
-    frame,
-    id_of,
-    multicast_group,
-    raw,
-    table_entry,
-    update,
-)
+from tests.engine.entities import INSERT, Bench, action, frame, id_of, multicast_group, raw, table_entry, update
 from tests.engine.served import DEADLINE_S, DEVICE, Controller, Served, controllers, refused_with
 
 Config = p4r.SetForwardingPipelineConfigRequest

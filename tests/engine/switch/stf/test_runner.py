@@ -43,8 +43,7 @@ def test_a_script_is_commands_with_their_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [("10", 10), ("0x0a", 10), ("0b1010", 10), ("0o12", 10), ("007", 7), ("-1", 255), ("0XFF", 255)],
+    ("text", "value"), [("10", 10), ("0x0a", 10), ("0b1010", 10), ("0o12", 10), ("007", 7), ("-1", 255), ("0XFF", 255)]
 )
 def test_numbers(text: str, value: int) -> None:
     assert number(text, 8, "f") == value

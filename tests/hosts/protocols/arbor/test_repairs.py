@@ -4,14 +4,7 @@ import random
 
 import pytest
 
-from hosts.protocols.arbor.repairs import (
-    MISSED,
-    MOST_PACKETS,
-    of_stream,
-    parse_head,
-    repair,
-    unasked,
-)
+from hosts.protocols.arbor.repairs import MISSED, MOST_PACKETS, of_stream, parse_head, repair, unasked
 from hosts.wire.header import PacketError
 
 

@@ -2,20 +2,12 @@
 
 import random
 
-from hosts.endpoint import (
-    Address,
-    Datagram,
-    Effect,
-    Send,
-)
+from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.protocol import Session
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Data, Packet, encode_feedback, parse
 from hosts.protocols.mtcp.sender import MtcpSender
-from hosts.protocols.mtcp.tree_packets import (
-    Join,
-    encode_join,
-)
+from hosts.protocols.mtcp.tree_packets import Join, encode_join
 from hosts.protocols.mtcp.wire import UNLIMITED
 
 GROUP = Address("232.1.1.1", 5000)

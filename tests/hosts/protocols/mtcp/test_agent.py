@@ -2,14 +2,7 @@
 
 import pytest
 
-from tests.hosts.protocols.mtcp.parent import (
-    ONE,
-    TWO,
-    make_agent,
-    multicast,
-    repairs,
-    report,
-)
+from tests.hosts.protocols.mtcp.parent import ONE, TWO, make_agent, multicast, repairs, report
 
 
 def test_sequence_numbers_wrap() -> None:

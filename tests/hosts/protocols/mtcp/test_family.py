@@ -4,11 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from hosts.endpoint import (
-    Address,
-    PeerRefused,
-    Send,
-)
+from hosts.endpoint import Address, PeerRefused, Send
 from hosts.parts.silence import PROVEN_TIMES, SILENT_S, START_BYTES
 from hosts.protocols.mtcp.packets import parse
 from hosts.protocols.mtcp.tree_packets import (
@@ -23,14 +19,7 @@ from hosts.protocols.mtcp.tree_packets import (
     encode_report,
 )
 from hosts.wire.reason import Reason
-from tests.hosts.protocols.mtcp.sender_bench import (
-    ONE,
-    STRANGER,
-    TWO,
-    SenderBench,
-    join,
-    packets,
-)
+from tests.hosts.protocols.mtcp.sender_bench import ONE, STRANGER, TWO, SenderBench, join, packets
 
 
 def test_who_lost_its_parent_is_taken_without_room_before_it_is_given_up() -> None:

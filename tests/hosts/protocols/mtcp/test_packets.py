@@ -117,14 +117,7 @@ def test_feedback_is_cut_to_what_fits() -> None:
 
 @given(U32, st.booleans(), st.booleans(), U64, U32, REASONS, st.integers(1, MAX_PAYLOAD_BYTES), LINEAGE)
 def test_control(
-    session: int,
-    one: bool,
-    two: bool,
-    time: int,
-    size: int,
-    reason: Reason,
-    payload: int,
-    lineage: tuple[Address, ...],
+    session: int, one: bool, two: bool, time: int, size: int, reason: Reason, payload: int, lineage: tuple[Address, ...]
 ) -> None:
     assert parse(tree_packets.encode_probe(session, time, size, size, lineage)) == Probe(
         session, time, size, size, lineage

@@ -4,26 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.endpoint import (
-    Address,
-    JoinGroup,
-    LeaveGroup,
-    Send,
-    SessionEnded,
-    SessionStarted,
-    StreamBegan,
-    StreamEnded,
-)
+from hosts.endpoint import Address, JoinGroup, LeaveGroup, Send, SessionEnded, SessionStarted, StreamBegan, StreamEnded
 from hosts.protocols.mtcp.packets import REACH, encode_data, encode_repair, parse
 from hosts.protocols.mtcp.premature import MOST
 from hosts.protocols.mtcp.standing import FIN_TRIES
-from hosts.protocols.mtcp.tree_packets import (
-    Join,
-    encode_abort,
-    encode_announce,
-    encode_fin,
-    encode_probe,
-)
+from hosts.protocols.mtcp.tree_packets import Join, encode_abort, encode_announce, encode_fin, encode_probe
 from hosts.wire.farewell import Fin
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.mtcp.bench import GROUP, SENDER, STRANGER, Bench, delivered, feedback, join_ack
@@ -57,10 +42,7 @@ def test_a_refusal_ends_it() -> None:
     bench = Bench(member=False)
     bench.get(encode_announce(7, 1400), to=GROUP)
     effects = bench.get(join_ack(Reason.STARTED))
-    assert effects == [
-        LeaveGroup(GROUP, SENDER.host),
-        SessionEnded(False, "refused: the session has already started"),
-    ]
+    assert effects == [LeaveGroup(GROUP, SENDER.host), SessionEnded(False, "refused: the session has already started")]
     assert bench.core.closed
 
 
@@ -135,10 +117,7 @@ def test_the_end_and_its_confirmation() -> None:
     assert isinstance(fin, Send)
     assert parse(fin.data) == Fin(7, False, True, Reason.NONE)
     assert bench.wake() == [fin]
-    assert bench.get(encode_fin(7, True, True, Reason.NONE)) == [
-        LeaveGroup(GROUP, SENDER.host),
-        SessionEnded(True, ""),
-    ]
+    assert bench.get(encode_fin(7, True, True, Reason.NONE)) == [LeaveGroup(GROUP, SENDER.host), SessionEnded(True, "")]
 
 
 def test_without_a_receipt_it_still_ends() -> None:

@@ -6,42 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.endpoint import (
-    Address,
-    Effect,
-    PeerFinished,
-    PeerJoined,
-    Send,
-    SendRun,
-    SessionEnded,
-    SessionStarted,
-)
+from hosts.endpoint import Address, Effect, PeerFinished, PeerJoined, Send, SendRun, SessionEnded, SessionStarted
 from hosts.protocol import Session
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS, Data, encode_data, encode_feedback
 from hosts.protocols.mtcp.sender import MANY_CHILDREN, MtcpSender
-from hosts.protocols.mtcp.tree_packets import (
-    Announce,
-    JoinAck,
-    Probe,
-    encode_abort,
-    encode_fin,
-    encode_probe_ack,
-)
+from hosts.protocols.mtcp.tree_packets import Announce, JoinAck, Probe, encode_abort, encode_fin, encode_probe_ack
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
 from hosts.wire.reason import Reason
-from tests.hosts.protocols.mtcp.sender_bench import (
-    GROUP,
-    ONE,
-    STRANGER,
-    TWO,
-    SenderBench,
-    data,
-    join,
-    packets,
-    sending,
-)
+from tests.hosts.protocols.mtcp.sender_bench import GROUP, ONE, STRANGER, TWO, SenderBench, data, join, packets, sending
 from tests.hosts.protocols.mtcp.test_packets import examples
 
 # --- the start

@@ -24,10 +24,7 @@ def test_a_gap_is_filled_later() -> None:
     assert (store.first, store.first_offset, store.packets) == (3, 30, {})
 
 
-@given(
-    st.integers(0, 5),
-    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 300)), max_size=40),
-)
+@given(st.integers(0, 5), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 300)), max_size=40))
 def test_against_a_list(history: int, steps: list[tuple[int, int, int]]) -> None:
     """Packets come in any order; `base` and `keep` only ever grow."""
     store = PacketStore(0, 0, history)

@@ -13,10 +13,7 @@ from tests.hosts.protocols.rla.test_acknowledging import GROUP, PAYLOAD, SENDER,
 
 @pytest.mark.parametrize(
     "beginning",
-    [
-        encode_announce(SESSION, PAYLOAD),
-        encode_data(Data(SESSION, False, False, 0, 300, 1, 0, bytes(PAYLOAD))),
-    ],
+    [encode_announce(SESSION, PAYLOAD), encode_data(Data(SESSION, False, False, 0, 300, 1, 0, bytes(PAYLOAD)))],
     ids=["announce", "data"],
 )
 def test_only_what_came_to_the_group_begins_a_session(beginning: bytes) -> None:

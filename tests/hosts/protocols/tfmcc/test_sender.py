@@ -6,13 +6,7 @@ from hypothesis import strategies as st
 
 from hosts.endpoint import Address, Datagram, SendRun, SessionEnded
 from hosts.parts.realtime import MOST_UNSENT
-from hosts.protocols.tfmcc.packets import (
-    FLAG_END,
-    FLAG_SLOWSTART,
-    Report,
-    encode_report,
-    packet_bytes,
-)
+from hosts.protocols.tfmcc.packets import FLAG_END, FLAG_SLOWSTART, Report, encode_report, packet_bytes
 from hosts.protocols.tfmcc.rate_float import NO_RATE, decode_rate
 from hosts.protocols.tfmcc.sender import RUNS_TOGETHER
 from tests.hosts.protocols.tfmcc.talk import OWN, Talk, in_steady_state

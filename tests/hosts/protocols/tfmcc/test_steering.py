@@ -3,12 +3,7 @@
 import pytest
 
 from hosts.endpoint import CongestionSignal, PeerDropped
-from hosts.protocols.tfmcc.packets import (
-    FLAG_ECHO,
-    FLAG_LEAVE,
-    FLAG_SLOWSTART,
-    packet_bytes,
-)
+from hosts.protocols.tfmcc.packets import FLAG_ECHO, FLAG_LEAVE, FLAG_SLOWSTART, packet_bytes
 from hosts.protocols.tfmcc.rate_float import encode_rate, encode_rtt
 from hosts.wire.farewell import Abort
 from tests.hosts.protocols.tfmcc.talk import Talk, in_steady_state

@@ -7,13 +7,7 @@ from canopy_engine import RaptorqEncoder
 
 from hosts.protocols.webrc.flute.coding import Encoders
 from hosts.protocols.webrc.flute.decoding import SYMBOL_COST, ObjectDecoder
-from hosts.protocols.webrc.flute.objects import (
-    BETWEEN,
-    MAX_BLOCK_SYMBOLS,
-    SCHEMES,
-    object_encoder,
-    plan,
-)
+from hosts.protocols.webrc.flute.objects import BETWEEN, MAX_BLOCK_SYMBOLS, SCHEMES, object_encoder, plan
 from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
 from hosts.storage import BytesContent, MemoryRoom
 from hosts.wire.header import PacketError

@@ -36,14 +36,7 @@ def test_losses_cost_time_and_no_bytes() -> None:
     assert lost[0] == 0 < lost[1] < lost[2]
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"fec": "reed-solomon"},
-        {"fec": "no-code", "flute_version": 1},
-        {"gzip": True},
-    ],
-)
+@pytest.mark.parametrize("how", [{"fec": "reed-solomon"}, {"fec": "no-code", "flute_version": 1}, {"gzip": True}])
 def test_every_way_of_sending_is_read(how: dict[str, Any]) -> None:
     rng = Random(6)
     data = DATA[:60_001]
