@@ -10,6 +10,7 @@ and the rate is no less than it allows.
 from math import cbrt, inf
 from typing import Final
 
+from hosts.parts.adaptive import ALPHA_SHARE, NOISE_S
 from hosts.parts.base_delay import WINDOW_S, BaseDelay
 from hosts.parts.cubic import BETA, RENO_GROWTH, C
 from hosts.parts.throughput import growth_without_loss
@@ -17,12 +18,8 @@ from hosts.parts.throughput import growth_without_loss
 FREE_ROUNDS: Final = 5
 """Round trips on end without a queue after which there is room: a TCP that has halved its window leaves the queue empty
 for some, too (ours)."""
-SHORT_SHARE: Final = 1 / 32
-"""Of the round trip, that packets may always wait (ours; likewise)."""
-NOISE_S: Final = 0.0005
-"""The same in time (ours; likewise)."""
 FEW_PACKETS: Final = 2
-"""The same in packets: what comes between two of ours is no queue (ours)."""
+"""That may always wait: what comes between two of ours is no queue (ours)."""
 EPISODE_RTTS: Final = 4
 """From a loss event on: those that follow are still of what was sent before the sender knew, and TCP, too, takes what
 was in flight for one loss (RFC 6582). Its report, the queue's emptying and averages of queues take as long (ours)."""
@@ -65,7 +62,7 @@ class Room:
         base.window_s = max(WINDOW_S, WINDOW_RTTS * rtt)
         base.add(self._least, at)
         waited = self._least - base.least
-        if waited > max(SHORT_SHARE * rtt, NOISE_S, FEW_PACKETS * packet_s):
+        if waited > max(ALPHA_SHARE * rtt, NOISE_S, FEW_PACKETS * packet_s):
             self._free_rounds = 0
         elif self._free_rounds < FREE_ROUNDS:
             self._free_rounds += 1
