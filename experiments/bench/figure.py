@@ -1,19 +1,36 @@
-"""The table of what a benchmark measures, on a terminal."""
+"""How a benchmark prints what it measures."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 
+from rich.console import Console
 from rich.table import Table
 
 from engine.command.tables import print_table
-from experiments.figures.bench import Figure
+from experiments.figures.bench import Figure, format_value
 
 
-def print_figures(title: str, figures: Iterable[Figure]) -> None:
-    """A line each, green where the target is reached."""
-    table = Table("", "measured", "target", "unit", title=title)
+class BenchError(Exception):
+    """A measurement could not be made; the message says why."""
+
+
+def show(title: str, figures: Sequence[Figure], *, as_json: bool, notes: Sequence[str] = ()) -> None:
+    """As JSON, or as a table: green reaches its targets, red does not. With the other program where there is one."""
+    if as_json:
+        found = [{**asdict(figure), "ratio": figure.ratio, "is_met": figure.is_met} for figure in figures]
+        print(json.dumps({"figures": found, "notes": list(notes)}))
+        return
+    peer = next((figure.peer for figure in figures if figure.peer_value is not None), None)
+    table = Table("", "measured", "unit", "goal", *([peer, "ratio"] if peer else []), title=title)
+    table.columns[1].justify = "right"
     for figure in figures:
-        style = "green" if figure.is_met else "red"
-        bound = "at most " if figure.at_most else ""
-        value = f"{figure.value:,.0f}" if figure.value >= 100 or figure.unit != "s" else f"{figure.value:.2f}"
-        table.add_row(figure.name, f"[{style}]{value}[/]", f"{bound}{figure.target:,.0f}", figure.unit)
-    print_table(table)
+        measured = figure.measured
+        if figure.is_met is not None:
+            measured = f"[{'green' if figure.is_met else 'red'}]{measured}[/]"
+        others = ["" if one is None else format_value(one) for one in (figure.peer_value, figure.ratio)]
+        table.add_row(figure.name, measured, figure.unit, figure.goal, *(others if peer else []))
+    console = Console()
+    print_table(table, console=console)
+    for note in notes:
+        console.print(note, highlight=False)

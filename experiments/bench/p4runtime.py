@@ -18,9 +18,9 @@ from google.protobuf import text_format
 
 from controller.network import CPU_PORT
 from engine.command.programs import module_command
+from experiments.bench.figure import BenchError
 from experiments.bench.switch.footprint import running
 from experiments.bench.switch.replication import REPLICATION
-from experiments.bench.switch.report import BenchError
 from experiments.figures.bench import Figure
 
 DEVICE: Final = 1

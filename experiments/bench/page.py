@@ -6,7 +6,6 @@ import json
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, Final
@@ -15,7 +14,7 @@ import typer
 
 from engine.command.exits import EXIT_FAILED
 from experiments.bench.browser import Browser, browsing, chromium
-from experiments.bench.figure import print_figures
+from experiments.bench.figure import show
 from experiments.figures.bench import Figure
 from topologies.scenario import load_scenario, parse_scenario
 from topologies.simulation.runner import SimulationOptions, simulate_scenario
@@ -51,10 +50,7 @@ def page_command(
     except RuntimeError as error:
         typer.echo(f"canopy: {error}", err=True)
         raise typer.Exit(EXIT_FAILED) from None
-    if as_json:
-        print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
-    else:
-        print_figures("The page of a run", figures)
+    show("The page of a run", figures, as_json=as_json)
 
 
 def measure(counts: Sequence[int]) -> list[Figure]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import yaml
 
 from engine.command.programs import module_command
-from experiments.bench.switch.report import BenchError
+from experiments.bench.figure import BenchError
 from hosts import protocols
 from topologies.results.run_folder import RunFolder, RunFolderError
 from topologies.results.summary import read_summary

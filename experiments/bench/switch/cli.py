@@ -12,22 +12,26 @@ import typer
 
 from engine.command.exits import EXIT_FAILED
 from engine.command.programs import module_command
+from experiments.bench.figure import BenchError, show
 from experiments.bench.switch.feedback import feedback
 from experiments.bench.switch.files import from_files
 from experiments.bench.switch.footprint import footprint
 from experiments.bench.switch.forwarding import L2, L3
 from experiments.bench.switch.in_process import in_process
 from experiments.bench.switch.replication import REPLICATION
-from experiments.bench.switch.report import BenchError, Figure, print_figures
 from experiments.bench.switch.tables import full_tables
 from experiments.bench.switch.workload import Workload
+from experiments.figures.bench import Figure
 
 app = typer.Typer(name="bench", help="Benchmarks.", no_args_is_help=True)
 
 BMV2 = "simple_switch_grpc"
-IN_PROCESS_TARGET = 1_500_000  # packets a second per core, plain L2, 64 bytes
-AF_PACKET_TARGET = 250_000  # output packets a second
+IN_PROCESS_TARGETS = {REPLICATION.name: 6e6, L2.name: 15e6, L3.name: 8e6}
+"""Output packets a second of native code on one core (ours)."""
+REPLICATION_TARGET = 2e6
+"""Output packets a second of our program between interfaces (ours)."""
 TIMES_BMV2 = 10.0
+"""Of simple_switch_grpc's rate (ours)."""
 
 _SETUP_ALLOWANCE_S = 90.0  # interfaces, switch and joins around a measurement through veth pairs
 _RATES = 20  # tried at most, each for `seconds`
@@ -53,10 +57,7 @@ def switch_command(
     except BenchError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(EXIT_FAILED) from error
-    if as_json:
-        print(json.dumps({"figures": [figure.as_dict() for figure in figures], "notes": notes}))
-    else:
-        print_figures(figures, notes)
+    show("The embedded switch", figures, as_json=as_json, notes=notes)
 
 
 def measure(seconds: float, bmv2: str | None, notes: list[str]) -> list[Figure]:
@@ -74,7 +75,7 @@ def measure(seconds: float, bmv2: str | None, notes: list[str]) -> list[Figure]:
 
 def without_sockets(workload: Workload, seconds: float, bmv2: str | None) -> Figure:
     """Output packets per second in process, beside what simple_switch_grpc, if given, makes of files."""
-    figure = in_process(workload, IN_PROCESS_TARGET if workload is L2 else None, seconds)
+    figure = in_process(workload, IN_PROCESS_TARGETS[workload.name], seconds)
     if bmv2 is None:
         return figure
     peer = from_files(bmv2, workload, seconds)
@@ -89,8 +90,8 @@ def af_packet(workload: Workload, seconds: float, bmv2: str | None) -> Figure:
         f"{workload.title}, AF_PACKET",
         embedded["packets_out_per_s"],
         "packets/s",
-        target=AF_PACKET_TARGET,
-        peer=BMV2 if peer else None,
+        target=REPLICATION_TARGET if workload is REPLICATION else None,
+        peer=BMV2,
         peer_value=peer["packets_out_per_s"] if peer else None,
         ratio_target=TIMES_BMV2,
     )

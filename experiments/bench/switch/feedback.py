@@ -8,6 +8,7 @@ from ipaddress import IPv4Address
 import canopy_engine
 
 from engine.switch.backend import Backend
+from experiments.bench.figure import BenchError
 from experiments.bench.switch.replication import (
     ENTRIES,
     PROGRAM_JSON,
@@ -16,8 +17,8 @@ from experiments.bench.switch.replication import (
     group_frame,
     join_frame,
 )
-from experiments.bench.switch.report import BenchError, Figure
 from experiments.bench.switch.workload import Entry, Workload, embedded_switch, ipv4_packet
+from experiments.figures.bench import Figure
 from hosts.endpoint import Address
 from hosts.protocols.arbor import packets as arbor
 from hosts.protocols.mtcp.packets import encode_data as encode_mtcp_data

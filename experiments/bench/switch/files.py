@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from controller.network import CPU_PORT
+from experiments.bench.figure import BenchError
 from experiments.bench.switch.footprint import free_port, running
-from experiments.bench.switch.report import BenchError
 from experiments.bench.switch.workload import Workload, configured
 
 _WAIT_S = 4

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from controller.network import CPU_PORT
 from engine.command.programs import module_command
-from experiments.bench.switch.report import BenchError, Figure
+from experiments.bench.figure import BenchError
 from experiments.bench.switch.workload import Workload
+from experiments.figures.bench import Figure
 
 START_LIMIT_S = 60.0
 

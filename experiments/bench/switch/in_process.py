@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import canopy_engine
 
 from engine.switch.backend import Backend
-from experiments.bench.switch.report import BenchError, Figure
+from experiments.bench.figure import BenchError
 from experiments.bench.switch.workload import Workload, joined_switch
+from experiments.figures.bench import Figure
 
 CALIBRATION_PACKETS = 2_000
 REPETITIONS = 5

@@ -12,8 +12,8 @@ import canopy_engine
 
 from experiments.bench.switch.forwarding import PROGRAMS
 from experiments.bench.switch.in_process import best_rate
-from experiments.bench.switch.report import Figure
 from experiments.bench.switch.workload import ipv4_packet, udp_datagram
+from experiments.figures.bench import Figure
 
 EXACT_ENTRIES = 100_000
 LPM_ENTRIES = 100_000

@@ -21,8 +21,8 @@ from experiments.bench.switch import build_programs, cli, feedback, files, footp
 from experiments.bench.switch.forwarding import L2, L3
 from experiments.bench.switch.in_process import in_process
 from experiments.bench.switch.replication import MEMBER_PORTS, REPLICATION, SOURCE_PORT, data_frame, join_frame
-from experiments.bench.switch.report import Figure
 from experiments.bench.switch.workload import Workload, checksum, embedded_switch, joined_switch
+from experiments.figures.bench import Figure
 from tests.engine.compiled_again import assert_the_same, assert_unchanged
 from tests.engine.crossbar import raw_socket
 from tests.engine.namespaces import add_veth, namespaces
@@ -106,7 +106,9 @@ def test_a_figure_meets_its_targets_or_not() -> None:
     assert not Figure("rate", 9.9, "1/s", target=10.0).is_met
     assert not Figure("rate", 10.0, "1/s", target=5.0, peer="other", peer_value=2.0, ratio_target=10.0).is_met
     assert Figure("rate", 20.0, "1/s", target=5.0, peer="other", peer_value=2.0, ratio_target=10.0).is_met
-    assert Figure("rate", 20.0, "1/s", ratio_target=10.0).is_met  # no peer was measured
+    assert not Figure("rate", 9.9, "1/s", target=10.0, peer="other", peer_value=0.1, ratio_target=10.0).is_met
+    assert Figure("rate", 20.0, "1/s", ratio_target=10.0).is_met is None  # no peer was measured
+    assert Figure("rate", 20.0, "1/s").is_met is None
     assert not Figure("cost", 2.1, "times", target=2.0, at_most=True).is_met
 
 
@@ -153,7 +155,7 @@ def test_json_holds_all_figures(monkeypatch: pytest.MonkeyPatch) -> None:
         assert inside["unit"] == outside["unit"] == "packets/s"
         assert inside["value"] > 0
         assert outside["value"] > 0
-        assert outside["peer"] is None
+        assert outside["peer_value"] is None
     assert "not on PATH" in answer["notes"][0]
 
 

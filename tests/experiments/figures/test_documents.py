@@ -173,8 +173,17 @@ def test_a_benchmark_has_a_line_for_each_figure(tmp_path: Path) -> None:
     (tmp_path / "bench").mkdir()
     late = Figure("the latest", 5.9, "ms", 10.0, at_most=True)
     slow = Figure("decodes", 491.6, "Mbit/s", 500.0, peer="another", peer_value=2581.0)
-    (tmp_path / "bench" / "some.json").write_text(json.dumps({"figures": [asdict(late), asdict(slow)]}))
-    assert table("bench some", tmp_path)[2:4] == [
+    times = Figure("forwards", 700_000.0, "packets/s", peer="BMv2", ratio_target=10.0)
+    (tmp_path / "bench" / "some.json").write_text(json.dumps({"figures": [asdict(one) for one in (late, slow, times)]}))
+    assert table("bench some", tmp_path)[2:] == [
         "| the latest | 5.9 ms | at most 10 | yes |  |",
         "| decodes | 492 Mbit/s | at least 500 | **no** | another 2,581 |",
+        "| forwards | 700,000 packets/s | at least 10 times BMv2's |  |  |",
+    ]
+    kept = {"figures": [{"name": "memory", "value": 108, "unit": "MiB"}]}  # what is left out has its default
+    (tmp_path / "bench" / "some.json").write_text(json.dumps(kept))
+    assert table("bench some", tmp_path) == [
+        "|  | measured | goal | reached |",
+        "|---|---|---|---|",
+        "| memory | 108 MiB |  |  |",
     ]
