@@ -54,7 +54,8 @@ def hash_of(path: Path, say: Callable[[str], None]) -> tuple[int, str]:
     digest = hashlib.sha256()
     size = 0
     try:
-        with path.open("rb") as file:
+        # A pipe nobody writes into would keep us waiting before it shows what it is.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise FileError(f"{path}: not a regular file")

@@ -15,6 +15,7 @@ from hosts.endpoint import (
     PeerRefused,
     SessionEnded,
     SessionStarted,
+    StreamEnded,
 )
 from hosts.programs.broadcast import FileLibrary
 from hosts.programs.driver import COMPLAINT_INTERVAL_S, INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
@@ -192,14 +193,20 @@ def rate_words(goodput_bps: float | None) -> str:
 
 
 class ReceiverNarrator(Narrator):
-    """Has a sink stop looking at what it has when the session is over."""
+    """Has a sink stop when the session is over; not one that has all, and is writing the last of it: a slow disk takes
+    longer with many files than the sender waits."""
 
     def __init__(self, display: Display, sink: FileSink) -> None:
         super().__init__(display)
         self._sink = sink
+        self._has_all = False
+
+    def peer(self, event: Event) -> None:
+        self._has_all = self._has_all or isinstance(event, StreamEnded)
 
     def ended(self, event: SessionEnded) -> None:
-        self._sink.stop()
+        if not self._has_all or event.reason == INTERRUPTED:
+            self._sink.stop()
 
 
 class _SenderNarrator(Narrator):

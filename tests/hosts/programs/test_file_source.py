@@ -18,6 +18,9 @@ def test_what_cannot_be_sent(tmp_path: Path) -> None:
         FileSource(tmp_path)
     with pytest.raises(FileError, match="not a regular file"):
         FileSource(Path("/dev/null"))
+    os.mkfifo(tmp_path / "pipe")  # into which nobody writes
+    with pytest.raises(FileError, match="not a regular file"):
+        FileSource(tmp_path / "pipe")
     hidden = tmp_path / ".hidden"
     hidden.touch()
     with pytest.raises(FileError, match="receivers would refuse the name"):

@@ -1,12 +1,17 @@
 """Several files and folders in one stream, from who sends them to who stores them."""
 
+import contextlib
 import os
 from pathlib import Path
 
 import pytest
 
+from hosts.endpoint import SessionEnded, StreamEnded
+from hosts.programs.driver import INTERRUPTED
 from hosts.programs.file_source import FileSource
 from hosts.programs.files import FileSink
+from hosts.programs.progress import Display
+from hosts.programs.transfer import ReceiverNarrator
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 from tests.hosts.programs.streams import all_of, list_of, receive
@@ -54,6 +59,18 @@ def test_one_wrong_byte_spoils_its_file_only(tree: Path, folder: Path) -> None:
     with FileSink(folder) as sink, pytest.raises(FileError, match=r"tree/z: .*wrong hash"):
         receive([bytes(stream)], sink)
     assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == ["a", "deep", "empty", "run.sh"]
+
+
+@pytest.mark.parametrize(("reason", "is_written"), [("made no progress", True), (INTERRUPTED, False)])
+def test_who_has_all_writes_the_rest_without_a_sender(tree: Path, folder: Path, reason: str, is_written: bool) -> None:
+    stream = all_of(FileSource(tree))
+    with FileSink(folder) as sink:
+        narrator = ReceiverNarrator(Display(quiet=True), sink)
+        for event in (StreamEnded(12_097), SessionEnded(False, reason)):
+            narrator.event(event)
+        with contextlib.nullcontext() if is_written else pytest.raises(FileError, match="stopped"):
+            receive(stream, sink)
+    assert (folder / "tree" / "z").exists() is is_written
 
 
 def test_any_name_that_is_taken_refuses_all(tree: Path, folder: Path) -> None:
