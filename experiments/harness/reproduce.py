@@ -17,6 +17,7 @@ from experiments.harness.row import (
     Row,
     document_digest,
     least_runs,
+    rounded,
 )
 from experiments.harness.runs import (
     ALWAYS_ALONE,
@@ -198,14 +199,16 @@ def _judge(result: RowResult, values: _Values) -> None:
         result.notes.append(f"not built: needs {result.row.missing}")
         return
     worlds = set()
-    for number, case in enumerate(experiment.cases(result.options.quick)):
+    for number, exact in enumerate(experiment.cases(result.options.quick)):
+        # Judged is what is kept, so that judging that anew says the same.
+        case = replace(exact, references={name: rounded(value) for name, value in exact.references.items()})
         worlds.add(case.world)
         by_seed = values.get((result.row.id, number), {})
         found = [by_seed[seed].values for seed in sorted(by_seed)]
         if FIRST_SEED in by_seed and by_seed[FIRST_SEED].curves:
             result.curves[case.label] = by_seed[FIRST_SEED].curves
         for quantity in dict.fromkeys(name for quantities in found for name in quantities):
-            column = tuple(quantities[quantity] for quantities in found if quantity in quantities)
+            column = tuple(rounded(quantities[quantity]) for quantities in found if quantity in quantities)
             if len(column) < len(found):
                 where = ", ".join(part for part in (quantity, case.label) if part)
                 result.notes.append(f"{where}: in {len(column)} of {len(found)} runs only")

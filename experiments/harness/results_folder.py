@@ -11,15 +11,13 @@ from typing import Any, Final
 from experiments.harness.kept import Kept, KeptError, KeptRow, kept_digest, kept_result, parse_kept, read_kept, standing
 from experiments.harness.origin import Made
 from experiments.harness.reproduce import RowResult
-from experiments.harness.row import Outcome
+from experiments.harness.row import Outcome, rounded
 from experiments.harness.statistics import Estimate
 
 RESULTS = Path(__file__).parents[1] / "results"
 """The kept results, which the documentation shows."""
 
 
-_DIGITS: Final = 5
-"""Of kept numbers: a hundredth of what runs with other seeds differ by, or less."""
 _VERDICT: Final = ("measured", "interval", "unit", "holds", "where")
 """Fields of a result that judging it gives."""
 
@@ -80,14 +78,16 @@ def _case(outcomes: Iterable[Outcome], world_of_all: str | None) -> dict[str, An
     """The quantities of a case, of each the values of all runs, and what it is held against where that is known."""
     quantities = list(outcomes)
     label, world, digest, x = _key(quantities[0])
-    references = {one.quantity: _rounded(one.reference) for one in quantities if one.reference is not None}
+    references = {one.quantity: one.reference for one in quantities if one.reference is not None}
     return {
         "case": label,
         **({} if world == world_of_all else {"world": world}),
         "scenario": digest,
         "x": x,
         **({"references": references} if references else {}),
-        "values": {one.quantity: [_number(value) for value in one.values] for one in quantities},
+        "values": {
+            one.quantity: [value if math.isfinite(value) else None for value in one.values] for one in quantities
+        },
     }
 
 
@@ -145,13 +145,9 @@ def _as_text(content: Mapping[str, Any]) -> str:
 
 
 def _number(value: float) -> float | None:
-    return _rounded(value) if math.isfinite(value) else None
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
+    return rounded(value) if math.isfinite(value) else None
 
 
 def _interval(estimate: Estimate) -> list[float] | None:
     bounds = [estimate.low, estimate.high]
-    return [_rounded(bound) for bound in bounds] if all(math.isfinite(bound) for bound in bounds) else None
+    return [rounded(bound) for bound in bounds] if all(math.isfinite(bound) for bound in bounds) else None

@@ -34,6 +34,15 @@ QUICK_RUNS: Mapping[World, int] = {"sim": 1, "emu": 1, "lan": 1, "formula": 5}
 """Of a quick row, unless its relation needs more."""
 
 
+_KEPT_DIGITS = 5
+"""Of measurements: a hundredth of what runs with other seeds differ by, or less (ours)."""
+
+
+def rounded(value: float) -> float:
+    """A number as it is judged and kept."""
+    return float(f"{value:.{_KEPT_DIGITS}g}")
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One point of a figure, or one line of a table: a scenario that is run with several seeds."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from experiments.figures.plot import draw, write
+from experiments.harness.kept import kept_result, kept_rows
 from experiments.harness.origin import Made
 from experiments.harness.relations import EachBetween, Every, NearReference, Only, Ordered
 from experiments.harness.reproduce import Options, RowResult, reproduce
@@ -86,6 +87,17 @@ def test_a_row_is_run_with_five_seeds_and_judged_by_its_mean(fake_runs: list[Run
     assert result.notes == []
     assert seen[0] == (0, 10)
     assert seen[-1] == (10, 10)
+
+
+def test_a_verdict_is_of_the_numbers_that_are_kept(fake_runs: list[Run], tmp_path: Path) -> None:
+    """Whoever judges them anew finds the same, digit by digit."""
+    row = make_row([Case("one", {"case": 1}, references={"rate": 1 / 3})], NearReference(tolerance=0.5))
+    row = replace(row, experiment=replace(built(row), measure=lambda run: {"rate": run.run.seed / 11}))
+    (result,) = reproduce([row], Options(), quiet)
+    assert keep(result, Made(), tmp_path, spare_fuller=False)
+    (entry,) = kept_rows([row], tmp_path)
+    assert summary(kept_result(entry)) == summary(result)
+    assert summary(result)["measured"] == 0.8182  # of all digits it is 0.81818
 
 
 def test_what_two_rows_want_is_run_once(fake_runs: list[Run]) -> None:
