@@ -25,7 +25,7 @@ def show(title: str, figures: Sequence[Figure], *, as_json: bool, notes: Sequenc
     table = Table("", "measured", "unit", "goal", *([peer, "ratio"] if peer else []), title=title)
     table.columns[1].justify = "right"
     for figure in figures:
-        measured = figure.measured
+        measured = format_value(figure.value)
         if figure.is_met is not None:
             measured = f"[{'green' if figure.is_met else 'red'}]{measured}[/]"
         others = ["" if one is None else format_value(one) for one in (figure.peer_value, figure.ratio)]

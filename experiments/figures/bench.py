@@ -37,17 +37,13 @@ class Figure:
         return all(value <= target if self.at_most else value >= target for value, target in wanted)
 
     @property
-    def measured(self) -> str:
-        """The value as it is printed, without its unit."""
-        return format_value(self.value)
-
-    @property
     def goal(self) -> str:
         """What it should be, as it is printed; empty when that is left open."""
         bound = "at most" if self.at_most else "at least"
         goals = [format_value(self.target)] if self.target is not None else []
         if self.ratio_target is not None:
-            goals.append(f"{format_value(self.ratio_target)} times {self.peer or 'the other'}'s")
+            unknown = " (not measured)" if self.ratio is None else ""
+            goals.append(f"{format_value(self.ratio_target)} times {self.peer or 'the other'}'s{unknown}")
         return f"{bound} {', '.join(goals)}" if goals else ""
 
 
@@ -68,7 +64,7 @@ def bench_lines(text: str | bytes) -> list[list[str]]:
     lines = [["", "measured", "goal", "reached", "others"]]
     for figure in _Kept.model_validate_json(text).figures:
         peer = "" if figure.peer_value is None else f"{figure.peer} {format_value(figure.peer_value)}"
-        value = f"{figure.measured} {figure.unit}"
+        value = f"{format_value(figure.value)} {figure.unit}"
         lines.append([figure.name, value, figure.goal, reached[figure.is_met], peer])
     if not any(line[-1] for line in lines[1:]):
         lines = [line[:-1] for line in lines]
