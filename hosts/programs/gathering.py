@@ -55,7 +55,7 @@ def hash_of(path: Path, say: Callable[[str], None]) -> tuple[int, str]:
     size = 0
     try:
         # A pipe nobody writes into would keep us waiting before it shows what it is.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise FileError(f"{path}: not a regular file")
