@@ -66,7 +66,8 @@ def survey(
             run_all = on_dask(dask) if dask else local(jobs or os.cpu_count() or 1)
             surveyed = surveys.survey(plan, folder, run_all, on_run)
             found = verdicts(surveyed, origin.made_now(checkout, ["sim"]))
-            write_whole(folder / FILE_NAME, found.model_dump_json() + "\n")
+            verdicts_json = found.model_dump_json()
+            write_whole(folder / FILE_NAME, verdicts_json + "\n")
             write_page(surveyed, found, write_table(surveyed, folder), folder)
     except JobsError as error:
         fail(str(error))
@@ -76,7 +77,7 @@ def survey(
     for failure in surveyed.failures:
         typer.echo(f"canopy: {failure}", err=True)
     if as_json:
-        print(found.model_dump_json(indent=1))
+        print(verdicts_json)
     else:
         print_verdicts(Console(), surveyed, found, folder)
     if surveyed.failures:
