@@ -15,6 +15,7 @@ from typer.exceptions import Abort, TyperException
 
 from engine.command.examples import add_examples
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED
+from engine.command.paths import refuse_empty_paths
 
 
 class NotInstalled(TyperException):
@@ -147,7 +148,9 @@ def _show_nothing() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; its exit status. Wrong usage is one line on stderr and 2."""
     try:
-        status = build(arguments)(args=list(arguments), prog_name="canopy", standalone_mode=False)
+        command = typer.main.get_command(build(arguments))
+        refuse_empty_paths(command)
+        status = command(args=list(arguments), prog_name="canopy", standalone_mode=False)
     except TyperException as error:
         message = error.format_message() + _who_has_it(error)
         if message.startswith("Usage:"):  # the help was asked for, by saying nothing
