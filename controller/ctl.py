@@ -16,6 +16,7 @@ from controller import tables
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME, StateDirError, check_socket_path, find_running
 from engine.command.exits import EXIT_BAD_INPUT
+from engine.command.lines import complain
 from engine.command.tables import print_table
 
 app = typer.Typer(help="Show the live state of a running emulation.", no_args_is_help=True, add_completion=False)
@@ -143,7 +144,7 @@ def _client(run: str | None) -> Iterator[ApiClient]:
 
 
 def _fail(message: str) -> None:
-    typer.echo(f"canopy ctl: {message}", err=True)
+    complain(message, "canopy ctl")
     raise typer.Exit(EXIT_BAD_INPUT)
 
 

@@ -28,6 +28,7 @@ from controller.statedir import EVENTS_NAME, SESSIONS_NAME, StateDirError, check
 from controller.switch_app import SwitchApp
 from controller.views import Views
 from engine.command.exits import EXIT_BAD_INPUT
+from engine.command.lines import complain
 from engine.command.listen import parse_address
 from engine.command.notify import notify
 from engine.command.tls import TlsFileError, check_tls_files
@@ -204,10 +205,10 @@ def command(
         with claim(state_dir):
             asyncio.run(serve(description, compiled, state_dir, credentials, place, hop_keys))
     except (ValueError, ProgramError, StateDirError, TlsFileError) as error:
-        typer.echo(f"canopy controller: {error}", err=True)
+        complain(error, "canopy controller")
         raise typer.Exit(EXIT_BAD_INPUT) from None
     except OSError as error:
-        typer.echo(f"canopy controller: {error.filename or state_dir}: {error.strerror or error}", err=True)
+        complain(f"{error.filename or state_dir}: {error.strerror or error}", "canopy controller")
         raise typer.Exit(EXIT_BAD_INPUT) from None
 
 

@@ -9,6 +9,7 @@ import typer
 
 from engine.command.exits import EXIT_FAILED, SIGNALLED
 from engine.command.fail import fail
+from engine.command.lines import complain, note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -106,7 +107,7 @@ def reproduce(
         with interruptible(), progress_bar(errors, "runs") as on_run:
             results = run_rows(rows, options, on_run, keep)
     except Interrupted as interrupt:
-        typer.echo(f"canopy: interrupted; rows that were through: {', '.join(judged) or 'none'}", err=True)
+        complain(f"interrupted; rows that were through: {', '.join(judged) or 'none'}")
         raise typer.Exit(SIGNALLED + interrupt.number) from None
     compared = [result for result in results if result.row.paper == comparison.NAME]
     try:
@@ -145,7 +146,7 @@ def _print_kept(rows: "Sequence[Row]", named: "Set[str]", folder: Path, *, as_js
         printing.print_kept(Console(), entries)
     for entry in entries:
         if entry.problem:
-            typer.echo(f"canopy: {entry.problem}", err=True)
+            complain(entry.problem)
 
 
 def _renew(rows: "Sequence[Row]", folder: Path, *, judge: bool, draw: bool) -> bool:
@@ -165,7 +166,7 @@ def _renew(rows: "Sequence[Row]", folder: Path, *, judge: bool, draw: bool) -> b
             if draw and entry.row.experiment is not None and plot.shows_values(entry.row.experiment.figure):
                 plot.write(kept_result(entry, of_today=False), folder)
         except (KeptError, OSError) as error:
-            typer.echo(f"canopy: {error}", err=True)
+            complain(error)
             is_whole = False
     if draw and compare.ROWS[0].id in {row.id for row in rows}:
         comparison.write(folder, compare.ROWS)
@@ -180,7 +181,7 @@ def _print_results(results: "Sequence[RowResult]", *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"rows": [results_folder.summary(result) for result in results]}))
         for result in results:
-            for note in result.notes:
-                typer.echo(f"{result.row.id}: {note}", err=True)
+            for words in result.notes:
+                note(f"{result.row.id}: {words}")
     else:
         printing.print_results(Console(), results)

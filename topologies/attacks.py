@@ -15,6 +15,7 @@ from rich.table import Table
 
 from engine.command.exits import EXIT_FAILED
 from engine.command.fail import fail
+from engine.command.lines import complain
 from engine.command.programs import module_command
 from engine.command.tables import print_table
 from topologies.forging import BEFORE, PARTS
@@ -176,7 +177,7 @@ def command(
     try:
         effects = list(attacked(scenario, loaded, chosen, ways, run))
     except AttackError as error:
-        typer.echo(f"canopy: {error}", err=True)
+        complain(error)
         raise typer.Exit(EXIT_FAILED) from None
     if as_json:
         verdicts = [{"harmless": effect.harmless, "is_survived": effect.is_survived} for effect in effects]

@@ -11,6 +11,7 @@ import typer
 
 from engine.command.exits import EXIT_BAD_INPUT
 from engine.command.fail import fail
+from engine.command.lines import complain, note, say
 from topologies.emulation.requirements import SWITCHES
 
 if TYPE_CHECKING:
@@ -174,10 +175,10 @@ def execute(
     except StateError as error:
         fail(str(error))
     except FileNotFoundError:
-        typer.echo(f"canopy: {command[0]}: no such program", err=True)
+        complain(f"{command[0]}: no such program")
         raise typer.Exit(EXIT_NOT_FOUND) from None
     except OSError as error:
-        typer.echo(f"canopy: {command[0]}: {error.strerror or error}", err=True)
+        complain(f"{command[0]}: {error.strerror or error}")
         raise typer.Exit(EXIT_NOT_RUN) from None
 
 
@@ -197,7 +198,7 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scen
     bad = False
     for path in files:
         try:
-            load_scenario(path, check_files=True, warn=_warn)
+            load_scenario(path, check_files=True, warn=note)
         except ScenarioError as error:
             typer.echo(str(error), err=True)
             bad = True
@@ -249,12 +250,8 @@ def _page(wanted: bool) -> Iterator["Page | None"]:
         return
     from topologies.results.page import page_for
 
-    with page_for(lambda line: typer.echo(line, err=True)) as page:
+    with page_for(note) as page:
         yield page
-
-
-def _warn(line: str) -> None:
-    typer.echo(line, err=True)
 
 
 def _ready(
@@ -264,7 +261,7 @@ def _ready(
     loaded, text = _set(_load(path, check_files=file is None, purpose=purpose), settings, purpose)
     if check:
         forwarding = f"{len(loaded.switches)} switches" if loaded.switches else f"{len(loaded.routers)} routers"
-        typer.echo(f"{path}: a valid scenario ({len(loaded.hosts)} hosts, {forwarding})")
+        say(f"{path}: a valid scenario ({len(loaded.hosts)} hosts, {forwarding})")
         raise typer.Exit
     return loaded if seed is None else loaded.model_copy(update={"seed": seed}), text
 
@@ -273,7 +270,7 @@ def _load(path: Path, *, check_files: bool, purpose: "Purpose") -> "Scenario":
     from topologies.scenario import ScenarioError, load_scenario
 
     try:
-        return load_scenario(path, check_files=check_files, purpose=purpose, warn=_warn)
+        return load_scenario(path, check_files=check_files, purpose=purpose, warn=note)
     except ScenarioError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None

@@ -5,7 +5,6 @@ receivers starting at once need not load Mininet, and `canopy --help` loads none
 """
 
 import importlib
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Annotated, NamedTuple
@@ -15,6 +14,7 @@ from typer.exceptions import Abort, TyperException
 
 from engine.command.examples import add_examples
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED
+from engine.command.lines import complain
 from engine.command.paths import refuse_empty_paths
 
 
@@ -156,7 +156,7 @@ def run(arguments: Sequence[str]) -> int:
         if message.startswith("Usage:"):  # the help was asked for, by saying nothing
             print(message)
         elif message:
-            print(f"canopy: {message}", file=sys.stderr)
+            complain(message)
         return error.exit_code
     except Abort:
         return EXIT_FAILED

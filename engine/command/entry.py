@@ -25,8 +25,10 @@ def main() -> None:
         if error.errno not in (*FULL, errno.EPIPE):
             raise
         if error.errno in FULL:
+            from engine.command.lines import complain
+
             place = "" if error.filename is None else f"{error.filename}: "
-            print(f"canopy: {place}{error.strerror}", file=sys.stderr)
+            complain(f"{place}{error.strerror}")
         _discard_output()
         status = EXIT_FAILED
     sys.exit(status)

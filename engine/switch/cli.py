@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED
+from engine.command.lines import complain, note, say
 from engine.switch.backend import Backend
 from engine.switch.limits import DEFAULT_LIMITS, Limits
 
@@ -206,8 +207,8 @@ def stf(
         for line in result.printed if verbose else ():
             typer.echo(line)
         for finding in result.findings:
-            typer.echo(finding.at(test), err=True)
-        typer.echo(f"{test}: {'passed' if result.passed else 'failed'}")
+            note(finding.at(test))
+        say(f"{test}: {'passed' if result.passed else 'failed'}")
         passed &= result.passed
     raise typer.Exit(0 if passed else EXIT_FAILED)
 
@@ -242,9 +243,9 @@ def stf_suite(
         for outcome in run_suite(tests, jobs, ignore or ()):
             counts[outcome.status] += 1
             if verbose or outcome.status in ("failed", "not compiled"):
-                typer.echo(f"{outcome.test}: {outcome.status}")
+                say(f"{outcome.test}: {outcome.status}")
                 for detail in outcome.details:
-                    typer.echo(f"  {detail}")
+                    say(f"  {detail}")
     except StfError as error:
         raise _fail(str(error)) from None
     typer.echo(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
@@ -261,7 +262,7 @@ def _read(path: Path) -> str:
 
 
 def _fail(message: str) -> typer.Exit:
-    typer.echo(f"canopy switch: {message}", err=True)
+    complain(message, "canopy switch")
     return typer.Exit(EXIT_BAD_INPUT)
 
 

@@ -22,6 +22,7 @@ from finsy.proto import p4i, p4r
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
+from engine.command.lines import complain
 from engine.command.listen import MAX_TCP_PORT, parse_address
 from engine.command.notify import notify
 from engine.command.tls import TlsFileError, check_tls_files
@@ -154,7 +155,7 @@ def run_switch(options: SwitchOptions) -> None:
     _check_interfaces(options.interfaces)
     check_address(options.address)
     if (warning := exposure(options)) is not None:
-        print(f"canopy switch: {warning}", file=sys.stderr, flush=True)
+        complain(warning, "canopy switch")
     # The data path's thread takes this priority by itself. Control must not wait for it, nor for what floods it. Who
     # has no right to it does without it.
     with suppress(PermissionError):

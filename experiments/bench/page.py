@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from engine.command.exits import EXIT_FAILED
+from engine.command.lines import complain
 from experiments.bench.browser import Browser, browsing, chromium
 from experiments.bench.figure import show
 from experiments.figures.bench import Figure
@@ -43,12 +44,12 @@ def page_command(
     Example: canopy bench page --nodes 200
     """
     if chromium() is None:
-        typer.echo("canopy: no Chromium on PATH (Debian's package chromium-headless-shell)", err=True)
+        complain("no Chromium on PATH (Debian's package chromium-headless-shell)")
         raise typer.Exit(EXIT_FAILED)
     try:
         figures = measure(nodes or (200, 1000))
     except RuntimeError as error:
-        typer.echo(f"canopy: {error}", err=True)
+        complain(error)
         raise typer.Exit(EXIT_FAILED) from None
     show("The page of a run", figures, as_json=as_json)
 

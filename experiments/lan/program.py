@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from engine.command.exits import EXIT_FAILED
+from engine.command.lines import complain
 from engine.command.signals import Interrupted, interruptible
 from experiments.lan.namespaces import BedError
 from experiments.lan.run import LanError, run
@@ -31,7 +32,7 @@ def main() -> int:
         with interruptible(), tempfile.TemporaryDirectory(prefix="canopy-lan-") as scratch:
             run(scenario, folder, epoch, Path(scratch) / "payload.bin")
     except (OSError, ValidationError, yaml.YAMLError, BedError, LanError, Interrupted) as error:
-        print(f"canopy: {error}", file=sys.stderr)
+        complain(error)
         return EXIT_FAILED
     summary = {"epoch": epoch, "sessions": [{"id": session.id} for session in scenario.sessions]}
     folder.summary.write_text(json.dumps(summary), encoding="utf-8")

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from engine.command.exits import EXIT_FAILED, SIGNALLED
 from engine.command.fail import fail
+from engine.command.lines import complain, visible
 from engine.command.signals import Interrupted, interruptible
 from engine.command.tables import print_table
 from experiments.figures.peers import KeptLine
@@ -151,11 +152,11 @@ def compare_peers(
                             one = transfer(contender, file, beside, switch, errors.print)
                         except TransferError as error:
                             failures.append(str(error))
-                            errors.print(f"canopy: {error}", style="red", markup=False)
+                            errors.print(visible(f"canopy: {error}"), style="red", markup=False)
                         else:
                             found[contender.name, beside].append(one)
     except Interrupted as interrupt:
-        typer.echo("canopy: interrupted", err=True)
+        complain("interrupted")
         raise typer.Exit(SIGNALLED + interrupt.number) from None
     lines = [mean_line(name, beside, results) for (name, beside), results in found.items()]
     if as_json:
@@ -186,9 +187,9 @@ def _compare_fast(
                         found[contender.name].append(fast_transfer(contender, file, crowd))
                     except (TransferError, BedError) as error:
                         failures.append(str(error))
-                        typer.echo(f"canopy: {error}", err=True)
+                        complain(error)
     except Interrupted as interrupt:
-        typer.echo("canopy: interrupted", err=True)
+        complain("interrupted")
         raise typer.Exit(SIGNALLED + interrupt.number) from None
     lines = [median_line(name, crowd.receivers, results) for name, results in found.items() if results]
     load = os.getloadavg()[0]

@@ -8,6 +8,7 @@ import typer
 
 from engine.command.exits import EXIT_FAILED, SIGNALLED
 from engine.command.fail import fail
+from engine.command.lines import complain
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -72,10 +73,10 @@ def survey(
     except JobsError as error:
         fail(str(error))
     except Interrupted as interrupt:
-        typer.echo(f"canopy: interrupted; the same command goes on from {folder}", err=True)
+        complain(f"interrupted; the same command goes on from {folder}")
         raise typer.Exit(SIGNALLED + interrupt.number) from None
     for failure in surveyed.failures:
-        typer.echo(f"canopy: {failure}", err=True)
+        complain(failure)
     if as_json:
         print(verdicts_json)
     else:

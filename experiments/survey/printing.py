@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from engine.command.lines import visible
 from engine.command.tables import print_table
 from experiments.figures.survey import Verdicts, counted, number, part
 from experiments.survey import page, table
@@ -51,4 +52,4 @@ def _goals(verdicts: Verdicts) -> Table:
 
 
 def _print(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(visible(text), markup=False, highlight=False, soft_wrap=True)

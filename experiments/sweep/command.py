@@ -8,6 +8,7 @@ import typer
 
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from engine.command.fail import fail
+from engine.command.lines import complain
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -58,10 +59,10 @@ def sweep(
     except JobsError as error:
         fail(str(error))
     except Interrupted as interrupt:
-        typer.echo(f"canopy: interrupted; the same command goes on from {folder}", err=True)
+        complain(f"interrupted; the same command goes on from {folder}")
         raise typer.Exit(SIGNALLED + interrupt.number) from None
     for failure in outcome.failures:
-        typer.echo(f"canopy: {failure}", err=True)
+        complain(failure)
     if table is not None:
         show_table(Console(), table, folder, as_json=as_json, reused=outcome.reused)
     if outcome.failures:

@@ -10,6 +10,7 @@ import polars as pl
 from rich.console import Console
 from rich.table import Column, Table
 
+from engine.command.lines import visible
 from engine.command.tables import print_table
 from experiments.harness.jobs import write_whole
 from experiments.harness.printing import format_estimate
@@ -82,7 +83,7 @@ def show_table(console: Console, table: pl.DataFrame, folder: Path, *, as_json: 
     print_table(shown, console=console)
     if reused:
         console.print(f"{reused} runs were there already", highlight=False)
-    console.print(f"table: {folder / FILE_NAME}", markup=False, highlight=False, soft_wrap=True)
+    console.print(visible(f"table: {folder / FILE_NAME}"), markup=False, highlight=False, soft_wrap=True)
 
 
 def _column_type(values: Sequence[Any]) -> Any:

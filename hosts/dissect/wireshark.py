@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from engine.command.exits import EXIT_BAD_INPUT
+from engine.command.lines import complain, say
 from hosts import protocols as registry
 from hosts.wire.fields import Bitmap, Field, Host, Payload, Size
 from hosts.wire.format import Format
@@ -42,9 +43,9 @@ def install(folder: Annotated[Path, typer.Option(help="Wireshark's folder for pl
         folder.mkdir(parents=True, exist_ok=True)
         (folder / NAME).write_text(plugin())
     except OSError as error:
-        typer.echo(f"canopy wireshark: {error.filename or folder}: {error.strerror}", err=True)
+        complain(f"{error.filename or folder}: {error.strerror}", "canopy wireshark")
         raise typer.Exit(EXIT_BAD_INPUT) from None
-    typer.echo(f"{folder / NAME}: Wireshark has it from its next start on")
+    say(f"{folder / NAME}: Wireshark has it from its next start on")
 
 
 @app.command("print")

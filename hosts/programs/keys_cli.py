@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from engine.command.exits import EXIT_BAD_INPUT
+from engine.command.lines import say, visible
 from hosts.programs.keyfile import (
     new_keys,
     new_seed,
@@ -117,7 +118,7 @@ def enroll(
             write_private(output, text + "\n")
     except (KeysError, OSError) as error:
         raise bad_input(display, error) from None
-    print(text if output is None else output)
+    say(text if output is None else str(output))
 
 
 @app.command()
@@ -148,7 +149,7 @@ def accept(
         write_private(output, link._replace(keys=ticket).text + "\n")
     except (KeysError, OSError) as error:
         raise bad_input(Display(quiet=False), error) from None
-    print(output)
+    say(str(output))
 
 
 @app.command()
@@ -172,7 +173,7 @@ def members(registrar: RegistrarFolder) -> None:
     except (KeysError, OSError) as error:
         raise bad_input(Display(quiet=False), error) from None
     for name, member in sorted(found.items()):
-        print(f"{name}\t{'expelled' if member.expelled else 'member'}")
+        print(f"{visible(name)}\t{'expelled' if member.expelled else 'member'}")
 
 
 @app.command()

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from engine.command.lines import visible
+
 if TYPE_CHECKING:  # a tenth of a second, of use only at a terminal
     from rich.console import Console
     from rich.progress import Progress, TaskID
@@ -13,14 +15,6 @@ if TYPE_CHECKING:  # a tenth of a second, of use only at a terminal
 
 _BESIDE = 15 + 8 + 2 + 5
 """Columns of sizes (999.9/999.9 MB), the time that is left, a bar of two, and what parts the six."""
-
-
-def visible(text: str) -> str:
-    """The text with characters that a terminal would obey, or not show, written as escapes: of file names that users
-    have, and words that come from elsewhere. Line ends stay."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else ascii(character)[1:-1] for character in text
-    )
 
 
 class Display:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from controller.sessions import LimitingStatus, ReceiverStatus, SessionStatus
+from engine.command.lines import visible
 from engine.command.natural import natural
 from topologies.emulation.sampler import Sampler
 from topologies.scenario.quantity import format_measured_rate, format_rate, format_size
@@ -83,7 +84,7 @@ class LineView:
 
     def note(self, text: str) -> None:
         """Print a line."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
         """Nothing to restore."""
@@ -111,7 +112,7 @@ class TableView:
 
     def note(self, text: str) -> None:
         """Print a line above the tables."""
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(visible(text), markup=False, highlight=False)
 
     def close(self) -> None:
         """Leave the last tables on the screen and give the cursor back."""

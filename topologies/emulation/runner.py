@@ -4,7 +4,6 @@ import contextlib
 import math
 import secrets
 import socket
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from rich.console import Console
 
 from controller.hop_keys import SECRET_BYTES
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
+from engine.command.lines import complain
 from engine.command.signals import Interrupted, interruptible, uninterruptible
 from hosts import protocols
 from topologies.emulation.child import ChildError
@@ -63,13 +63,13 @@ def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> 
             scenario, options, lambda: make_live_view(console, quiet=as_json or options.quiet), show
         )
     except (RequirementError, PageError, RunFolderError, SourceError, StateError) as error:
-        print(f"canopy: {error}", file=sys.stderr)
+        complain(error)
         return EXIT_BAD_INPUT
     except (NodeError, ChildError) as error:
-        print(f"canopy: the emulation failed: {error}", file=sys.stderr)
+        complain(f"the emulation failed: {error}")
         return EXIT_FAILED
     except Interrupted as interrupt:
-        print("canopy: interrupted before the network was up", file=sys.stderr)
+        complain("interrupted before the network was up")
         return SIGNALLED + interrupt.number
     if options.page is not None and summary.outcome != INTERRUPTED and not options.hold:
         options.page.wait()

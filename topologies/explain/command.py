@@ -8,6 +8,7 @@ import typer
 
 from engine.command.exits import EXIT_FAILED
 from engine.command.fail import fail
+from engine.command.lines import complain, note
 
 STEP, PAGE_STEP = 25, 1
 """Per cent from one word on progress to the next: in a log, and where it moves."""
@@ -53,12 +54,12 @@ def explain(
             if not packets:
                 lasted = f"; the run lasted {summary['duration_s']:.2f} s" if summary is not None else ""
                 since = f"the {LONGEST_DELAY_US / 1e6:g} s from {at:g} s on{lasted}"
-                typer.echo(f"no packet came to {switch or 'the first switch'} in {since}", err=True)
+                note(f"no packet came to {switch or 'the first switch'} in {since}")
         else:
             stops = explainer.journey(packet)
             lines = map(explainer.lines, stops) if full else journey_lines(stops)
         if not explainer.is_same:
-            typer.echo("canopy: this version's run differs from the one in the folder; it is this one's", err=True)
+            complain("this version's run differs from the one in the folder; it is this one's")
         for line in lines:
             typer.echo(line)
     except (ExplainError, RunFolderError) as error:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.command.exits import EXIT_FAILED, EXIT_INTERRUPTED
+from engine.command.lines import visible
 from topologies.results.summary import INTERRUPTED, SessionResult, Summary, what_counts
 from topologies.scenario.quantity import format_measured_rate, format_rate, format_size
 
@@ -49,7 +50,7 @@ def print_summary(console: Console, summary: Summary) -> None:
             if number is not None
         ]
         line = f"session {session.id} {session.state}: {', '.join(counts)}" + _detail(session.detail)
-        console.print(Text(line, style="bold red" if session.failed else ""), soft_wrap=True)
+        console.print(Text(visible(line), style="bold red" if session.failed else ""), soft_wrap=True)
         if session.dropped:
             policy = "" if session.drop_after_s is None else f" (after {session.drop_after_s:g} s)"
             print_note(console, f"session {session.id}: left behind as too slow{policy}: {', '.join(session.dropped)}")
@@ -117,4 +118,4 @@ def _detail(text: str) -> str:
 
 def print_note(console: Console, text: str) -> None:
     """One line as it is: brackets in it are no markup."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(visible(text), markup=False, highlight=False, soft_wrap=True)

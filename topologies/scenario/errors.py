@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from engine.command.lines import visible
+
 FieldPath: TypeAlias = tuple[str | int, ...]
 """Keys and list indices from the document's root, as in `("links", 2, "rate")`."""
 
@@ -34,7 +36,8 @@ class Problem:
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return f"{place}: {format_field(self.path)}: {self.message}" if self.path else f"{place}: {self.message}"
+        field = f"{format_field(self.path)}: " if self.path else ""
+        return visible(f"{place}: {field}{self.message}")
 
 
 class ScenarioError(ValueError):

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
+from engine.command.lines import visible
+
 REFRESH_S = 0.2
 LINE_INTERVAL_S = 5.0
 """Wall-clock time between two lines, where there is no terminal."""
@@ -86,7 +88,7 @@ class LineView:
 
     def note(self, text: str) -> None:
         """Print a line."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
         """Nothing to restore."""
@@ -114,7 +116,7 @@ class BarView:
 
     def note(self, text: str) -> None:
         """Print a line above the bar."""
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(visible(text), markup=False, highlight=False)
 
     def close(self) -> None:
         """Leave the last bar on the screen and give the cursor back."""

@@ -2,7 +2,6 @@
 
 import contextlib
 import resource
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +12,7 @@ from canopy_engine import SimError
 from rich.console import Console
 
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
+from engine.command.lines import complain
 from engine.command.signals import Interrupted, interruptible, uninterruptible
 from hosts.wire.manifest import FileError
 from topologies.agenda import Agenda
@@ -70,13 +70,13 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
     try:
         summary = simulate_scenario(scenario, options, lambda: make_view(console, quiet=as_json or options.quiet))
     except (PageError, *NOT_RUN) as error:
-        print(f"canopy: {error}", file=sys.stderr)
+        complain(error)
         return EXIT_BAD_INPUT
     except FAILURES as error:
-        print(f"canopy: the simulation failed: {error}", file=sys.stderr)
+        complain(f"the simulation failed: {error}")
         return EXIT_FAILED
     except Interrupted as interrupt:
-        print("canopy: interrupted before the simulation began", file=sys.stderr)
+        complain("interrupted before the simulation began")
         return SIGNALLED + interrupt.number
     print_result(console, summary, as_json=as_json)
     if not as_json:

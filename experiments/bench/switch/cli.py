@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from engine.command.exits import EXIT_FAILED
+from engine.command.lines import note
 from engine.command.programs import module_command
 from experiments.bench.figure import BenchError, show
 from experiments.bench.switch.feedback import feedback
@@ -55,7 +56,7 @@ def switch_command(
     try:
         figures = measure(seconds, bmv2, notes)
     except BenchError as error:
-        typer.echo(str(error), err=True)
+        note(str(error))
         raise typer.Exit(EXIT_FAILED) from error
     show("The embedded switch", figures, as_json=as_json, notes=notes)
 

@@ -83,7 +83,7 @@ def test_names_cannot_move_the_cursor_or_style_the_bar() -> None:
         text = output.getvalue()
         assert "\x1b[2J" not in text
         assert "\u202e" not in text
-        assert text.count("a\\x1b[2J\\r\\u202egpj.[red]") >= (4 if terminal else 2)
+        assert text.count("a\\x1b[2J\\r\\u202egpj.[red]\\n") >= (4 if terminal else 2)
         if not terminal:
             assert "\r" not in text
 
