@@ -1,10 +1,13 @@
 """The disk beside the event loop: files are read ahead, and written behind, in threads of their own.
 
 What waits between a thread and the loop is bounded. A disk that stands still holds up the session (a sender has nothing
-to send, a receiver's buffer is not freed), but not the loop, which answers what the protocol is asked.
+to send, a receiver's buffer is not freed), but not the loop, which answers what the protocol is asked. While a disk
+works, though slowly, as when it syncs many small files, the buffer is freed as it goes on: so a sender sees that it
+does, and waits.
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -15,7 +18,12 @@ from hosts.wire.manifest import FileError
 AHEAD_BYTES: Final = 8 << 20
 """Of a source, read and not sent yet (ours: a disk that stands still for 50 ms at 1 Gbit/s)."""
 BEHIND_BYTES: Final = 8 << 20
-"""Of a sink, arrived and not written yet, before it counts against the receiver's buffer (ours, likewise)."""
+"""Of a sink, arrived and not written yet, before it counts against the receiver's buffer (ours, likewise); less where
+the sink says so."""
+TELL_S: Final = 0.1
+"""Between two words of a slow disk on what it has written (ours: more would take turns with the loop)."""
+LEAST_PIECE_BYTES: Final = 16 << 10
+"""Written at once at least, if there is so much (ours: some packets)."""
 PIECE_BYTES: Final = 256 << 10
 """Read at once, and written at once at most, unless more comes together (ours)."""
 
@@ -115,20 +123,29 @@ class ReadAhead:
 class WriteBehind:
     """A sink that is written in a thread. Its methods are the loop's, but for `finish`, which takes its time."""
 
-    def __init__(self, sink: Sink, on_change: Callable[[], None]) -> None:
-        """`on_change` is called in the thread when what waited has become less than was too much, or the disk has
-        failed."""
+    def __init__(
+        self, sink: Sink, on_change: Callable[[], None], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`on_change` is called in the thread when what waited has become less than was too much, by and by where that
+        takes its time, or when the disk has failed. `clock`: seconds. A sink with the attribute `quick_bytes` writes no
+        more than that of what comes next in a moment."""
         self.is_of_file = getattr(sink, "is_of_file", False)
         """See `Sink`."""
         self._failure: Exception | None = None
         self._sink = sink
         self._on_change = on_change
-        self._pieces: deque[bytes] = deque()
+        self._pieces: deque[bytes | memoryview] = deque()
         self._waiting = 0
         self._closed = False
         self._was_full = False
+        self._may_wait = self._quick_bytes
+        self._clock = clock
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+
+    @property
+    def _quick_bytes(self) -> int:
+        return min(BEHIND_BYTES, getattr(self._sink, "quick_bytes", BEHIND_BYTES))
 
     @property
     def failure(self) -> FileError | None:
@@ -142,7 +159,7 @@ class WriteBehind:
     def excess(self) -> int:
         """Bytes that wait beyond what may, and take the receiver's buffer; `on_change` tells when they do not."""
         with self._changed:
-            excess = self._waiting - BEHIND_BYTES
+            excess = self._waiting - self._may_wait
             self._was_full = self._was_full or excess > 0
         return max(0, excess)
 
@@ -176,20 +193,25 @@ class WriteBehind:
             self._thread.join()
 
     def _work(self) -> None:
+        told_at = self._clock()
         while (data := self._next()) is not None:
             failure: Exception | None = None
             try:
                 self._sink.write(data)
             except Exception as error:  # the loop raises it again
                 failure = error
+            now, may_wait = self._clock(), self._quick_bytes
             with self._changed:
                 self._waiting -= len(data)
                 self._failure = failure
-                has_room = self._was_full and self._waiting <= BEHIND_BYTES // 2
+                self._may_wait = may_wait
+                has_room = self._was_full and self._waiting <= may_wait // 2
+                tells = has_room or failure is not None or (self._was_full and now >= told_at + TELL_S)
                 self._was_full = self._was_full and not has_room
                 if failure is not None or not self._waiting:
                     self._changed.notify_all()
-            if has_room or failure is not None:
+            if tells:
+                told_at = now
                 self._on_change()
             if failure is not None:
                 return
@@ -200,9 +222,13 @@ class WriteBehind:
             self._changed.wait_for(lambda: self._pieces or self._closed)
             if self._closed:
                 return None
+            most = max(self._may_wait, LEAST_PIECE_BYTES)
             taken = [self._pieces.popleft()]
             size = len(taken[0])
-            while self._pieces and size + len(self._pieces[0]) <= PIECE_BYTES:
+            if size > most:
+                self._pieces.appendleft(memoryview(taken[0])[most:])
+                return bytes(taken[0][:most])
+            while self._pieces and size + len(self._pieces[0]) <= min(PIECE_BYTES, most):
                 taken.append(self._pieces.popleft())
                 size += len(taken[-1])
-        return taken[0] if len(taken) == 1 else b"".join(taken)
+        return bytes(taken[0]) if len(taken) == 1 else b"".join(taken)

@@ -62,6 +62,7 @@ class Host:
         self.consume_bps: float | None = None
         """How fast the application reads; None: at once."""
         self._unread: deque[int] = deque()
+        self._has_all = False
         self.confirm_complete = True
         self.events: list[tuple[float, Effect]] = []
         self.progress: list[tuple[float, int]] = []
@@ -161,10 +162,18 @@ class Host:
             else:
                 self.events.append((self.network.now, effect))
                 if isinstance(effect, StreamEnded) and isinstance(self.endpoint, ReceiverEndpoint):
-                    self.apply(self.endpoint.confirm(complete=self.confirm_complete, now=self.now))
+                    self._has_all = True
+                    self._confirm()
         if self._is_sender:
             self._feed()
         self._arm()
+
+    def _confirm(self) -> None:
+        """When the application has read all."""
+        assert isinstance(self.endpoint, ReceiverEndpoint)
+        if self._has_all and not self._unread:
+            self._has_all = False
+            self.apply(self.endpoint.confirm(complete=self.confirm_complete, now=self.now))
 
     def _deliver(self, effect: Deliver) -> None:
         assert isinstance(self.endpoint, ReceiverEndpoint)
@@ -190,6 +199,7 @@ class Host:
         if self._unread:
             self.network.at(self.network.now + self._unread[0] * 8 / self.consume_bps, self._read)
         self.apply(self.endpoint.consumed(count, now=self.now))
+        self._confirm()
 
     def _feed(self) -> None:
         endpoint = cast(SenderEndpoint, self.endpoint)

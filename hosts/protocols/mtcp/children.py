@@ -155,6 +155,8 @@ class Child:
             self.news_at = now
         if offset is not None and offset + advertised_window > self.advertised_end:
             self.advertised_end = offset + advertised_window
+            if advertised_window <= self.buffer_bytes:  # its application has taken more of what it has
+                self.presence.told(now)
             if self.presence.is_proven:
                 self.progress_at = now
             return True

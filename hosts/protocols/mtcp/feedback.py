@@ -326,6 +326,8 @@ class ReceiverFeedback:
         the buffer at once).
         """
         reception, options = self._reception, self._options
+        if reception.ended and self.update_at is not None:  # nobody waits for room, but for whether it is getting on
+            self.update_at = min(self.update_at, now + options.window_update_s)
         if self.paused or reception.ended or self._told_end - reception.delivered >= options.payload_bytes:
             return []
         least = min(2 * options.payload_bytes, options.buffer_bytes // 2)

@@ -251,8 +251,9 @@ class RlaReceiver(SessionReceiver):
     @property
     def wake_at(self) -> float | None:
         if self.state == "member":
-            at, silent_at = self._acknowledging.wake_at, self._heard_at + self.options.silence_s
-            at = at if at < silent_at else silent_at
+            at = self._acknowledging.wake_at
+            if not self.stream.ended:
+                at = min(at, self._heard_at + self.options.silence_s)
             return at if at < self._doubt.wake_at else self._doubt.wake_at
         if self.state in ("joining", "confirming"):
             return self._doubt.wake_at if self._retry_at is None else min(self._retry_at, self._doubt.wake_at)
@@ -267,7 +268,7 @@ class RlaReceiver(SessionReceiver):
                 return (self._to_sender(self._acknowledging.acknowledge(None, now)),)
         silent = now >= self._heard_at + self.options.silence_s
         if self.state == "member":
-            if silent:
+            if silent and not self.stream.ended:  # who has all of it waits for its own disk
                 return self._end(False, f"the sender was silent for {self.options.silence_s:g} s")
             return self._answers(self._acknowledging.handle_timer(now))
         if self._retry_at is not None and now >= self._retry_at:

@@ -177,3 +177,22 @@ def test_a_folder_that_vanishes(tmp_path: Path, folder: Path, monkeypatch: pytes
             receive(pieces[3:], sink)
         assert error.value.reason is Reason.CANNOT_WRITE
     assert os.listdir(tmp_path / "elsewhere") == []
+
+
+def test_the_bytes_of_few_files_are_written_in_a_moment(tmp_path: Path, folder: Path) -> None:
+    """The disk takes its time for each file, however small."""
+    source = tmp_path / "source"
+    source.mkdir()
+    for number in range(200):
+        (source / f"{number:03}").write_bytes(bytes(10))
+    (source / "large").write_bytes(bytes(10**6))
+    head, *pieces = stream_of(source, 10**7)
+    with FileSink(folder) as sink:
+        assert sink.quick_bytes == 0, "nobody knows yet"
+        sink.write(head + b"".join(pieces)[:4])
+        assert sink.quick_bytes == 10 * files.FILES_BEHIND - 4
+        sink.write(b"".join(pieces)[4 : 150 * 10])
+        assert sink.quick_bytes == 50 * 10 + 10**6
+        sink.write(b"".join(pieces)[1500:])
+        assert sink.quick_bytes == 0
+        sink.finish()

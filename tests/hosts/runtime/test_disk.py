@@ -113,6 +113,39 @@ def test_a_disk_that_stands_still_holds_up_the_session_not_the_loop(monkeypatch:
     behind.close()
 
 
+class SyncingSink(StuckSink):
+    """Files of 100 bytes, each of which takes the disk 0.03 s of a clock of its own; ten are written in a moment."""
+
+    quick_bytes = 1000
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.most = 0
+
+    def write(self, data: bytes) -> None:
+        super().write(data)
+        self.most = max(self.most, len(data))
+        self.now += len(data) / 100 * 0.03
+
+
+def test_a_disk_that_syncs_many_files_tells_by_and_by_what_it_has_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "LEAST_PIECE_BYTES", 100)
+    sink = SyncingSink()
+    told: list[tuple[float, int]] = []
+    behind = WriteBehind(sink, lambda: told.append((sink.now, behind.excess)), clock=lambda: sink.now)
+    data = bytes(range(250)) * 80
+    behind.write(data)
+    assert behind.excess == 19_000, "what is not written in a moment takes the receiver's buffer"
+    sink.go_on.set()
+    behind.finish()
+    behind.close()
+    assert sink.data == data
+    assert sink.most == 1000, "a large piece is cut"
+    assert [excess for _, excess in told] == [max(0, 19_000 - 1000 * number) for number in range(1, 21)]
+    assert [now for now, _ in told] == pytest.approx([0.3 * number for number in range(1, 21)])
+
+
 def test_a_full_disk_is_told() -> None:
     told = threading.Event()
     behind = WriteBehind(FullSink(), told.set)

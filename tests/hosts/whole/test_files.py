@@ -95,6 +95,17 @@ def test_a_receiver_that_dies_is_left_behind(protocol: str) -> None:
     assert not end.complete
 
 
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, "mtcp", "rla"])
+@pytest.mark.parametrize("size", [2_000_000, 20_000_000])
+def test_a_receiver_whose_disk_works_is_waited_for(protocol: str, size: int) -> None:
+    """It takes four times what one without progress is given, and longer than a silent sender is borne with."""
+    world = FileWorld(protocol, size=size, rate_bps=size * 8 / 2, parameters={"drop_after_s": 10.0})
+    world.receivers[1].consume_bps = size * 8 / 40
+    world.finish()
+    world.check()
+    assert 40 < world.network.now < 50
+
+
 @by_each
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=80), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.integers(0, 255))
