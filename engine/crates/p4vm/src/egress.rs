@@ -12,11 +12,9 @@ use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
 use crate::{InstanceType, PacketCopy, Program, QueueMeta, Switch};
 
-/// A copy on its way out; its header vector is in `work.phv`.
+/// A copy on its way out; its header vector is in `work.phv`, its state, as ingress left it, in `work.state`.
 pub(crate) struct Leaving<'f> {
     pub payload: &'f [u8],
-    /// As ingress left it.
-    pub state: PacketState,
     pub passes: u32,
     pub port: u16,
     pub instance: u16,
@@ -80,8 +78,9 @@ impl Switch {
             }
         }
         let Flight { payload, state, passes, .. } = &*flight;
-        let (state, passes) = (*state, *passes);
-        let leaving = Leaving { payload, state, passes, port, instance, instance_type, apart: false };
+        self.work.state = *state;
+        let (payload, passes) = (payload.as_slice(), *passes);
+        let leaving = Leaving { payload, passes, port, instance, instance_type, apart: false };
         let left = self.leave(&program, leaving, queue, out, copies);
         self.pool.give(flight);
         self.lent = Some(program);
@@ -97,19 +96,22 @@ impl Switch {
         out: &mut Vec<u8>,
         copies: &mut Vec<PacketCopy>,
     ) -> Left {
-        let Leaving { port, payload, state: PacketState { ingress_port, traced, .. }, passes, .. } = leaving;
-        let mut state = PacketState { exit: false, clone: None, digest: 0, ..leaving.state };
+        let Leaving { port, payload, passes, .. } = leaving;
+        let state = &mut self.work.state;
+        (state.exit, state.clone, state.digest) = (false, None, 0);
+        let (ingress_port, traced) = (state.ingress_port, state.traced);
         self.set_egress_metadata(program, &leaving, queue);
         self.trace_copy(traced, port);
         let start = out.len();
-        let left = self.run_egress(program, &leaving, &mut state, out, copies);
+        let left = self.run_egress(program, &leaving, out, copies);
         let rest = match left {
             Left::Gone => return Left::Gone,
             Left::Whole => 0,
             Left::Headers => payload.len(),
         };
-        if state.recirculate != 0 {
-            self.recirculate(program, ingress_port, state.recirculate, (passes, traced), (out, start), copies);
+        let recirculate = self.work.state.recirculate;
+        if recirculate != 0 {
+            self.recirculate(program, ingress_port, recirculate, (passes, traced), (out, start), copies);
             return Left::Gone;
         }
         self.stats.packets_out += 1;
@@ -119,9 +121,9 @@ impl Switch {
     }
 
     fn set_egress_metadata(&mut self, program: &Program, leaving: &Leaving<'_>, queue: &QueueMeta) {
-        let &Leaving { port, instance, instance_type, state: PacketState { length, .. }, .. } = leaving;
+        let &Leaving { port, instance, instance_type, .. } = leaving;
         let meta = self.told(program);
-        let phv = &mut self.work.phv;
+        let Work { phv, state: PacketState { length, .. }, .. } = &mut self.work;
         phv::set_field(phv, meta.egress_rid, u64::from(instance));
         phv::set_field(phv, meta.instance_type, instance_type as u64);
         phv::set_field(phv, meta.egress_timestamp, self.now_ns / 1000);
@@ -133,7 +135,7 @@ impl Switch {
         phv::set_field(phv, meta.egress_port, u64::from(port));
         // Anything but the drop port, as BMv2 does: egress drops by writing the drop port.
         phv::set_field(phv, meta.egress_spec, DROP_PORT + 1);
-        phv::set_field(phv, meta.packet_length, u64::from(length));
+        phv::set_field(phv, meta.packet_length, u64::from(*length));
     }
 
     /// Egress control, egress clone and deparser.
@@ -141,17 +143,17 @@ impl Switch {
         &mut self,
         program: &Program,
         leaving: &Leaving<'_>,
-        state: &mut PacketState,
         out: &mut Vec<u8>,
         copies: &mut Vec<PacketCopy>,
     ) -> Left {
-        let native = self.native_of(program, state.traced);
+        let traced = self.work.state.traced;
+        let native = self.native_of(program, traced);
         {
             let Self { work, externs, tables, profiles, flows, now_ns, trace, .. } = self;
             flows.begin(program, tables);
-            let Work { phv, key, scratch, .. } = work;
+            let Work { phv, state, key, scratch, .. } = work;
             let payload = leaving.payload;
-            let recorder = Recorder::of(trace, state.traced);
+            let recorder = Recorder::of(trace, traced);
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
             let mut tables = Tables { tables, profiles, flows, key };
             let native = native.is_some_and(|native| native.control(true, &mut m, &mut tables));
@@ -167,21 +169,21 @@ impl Switch {
                 }
             }
         }
-        if let Some((session, fields)) = state.clone.take() {
-            self.clone_at_egress(program, leaving, state, session, fields, copies);
+        if let Some((session, fields)) = self.work.state.clone.take() {
+            self.clone_at_egress(program, leaving, session, fields, copies);
         }
-        if state.failed {
+        if self.work.state.failed {
             self.stats.drop_assert += 1;
-            self.trace_line(state.traced, format_args!("Dropping packet: an assertion failed"));
+            self.trace_line(traced, format_args!("Dropping packet: an assertion failed"));
             return Left::Gone;
         }
         if phv::get_field(&self.work.phv, program.intrinsics.egress_spec) == DROP_PORT {
             self.stats.drop_egress += 1;
-            self.trace_line(state.traced, format_args!("Dropping packet at the end of egress"));
+            self.trace_line(traced, format_args!("Dropping packet at the end of egress"));
             return Left::Gone;
         }
         let Self { work, externs, tables, profiles, flows, now_ns, trace, .. } = self;
-        let Work { phv, key, scratch, .. } = work;
+        let Work { phv, state, key, scratch, .. } = work;
         let payload = leaving.payload;
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
         let start = out.len();
@@ -208,14 +210,14 @@ impl Switch {
         &mut self,
         program: &Program,
         leaving: &Leaving<'_>,
-        state: &PacketState,
         session: u32,
         fields: u32,
         copies: &mut Vec<PacketCopy>,
     ) {
+        let traced = self.work.state.traced;
         let Some(config) = self.pre.session(session) else {
             self.stats.drop_no_session += 1;
-            self.trace_line(state.traced, format_args!("No clone: session {session} does not exist"));
+            self.trace_line(traced, format_args!("No clone: session {session} does not exist"));
             return;
         };
         if leaving.passes >= self.options.max_passes {
@@ -237,11 +239,11 @@ impl Switch {
             };
             inner.payload.clear();
             inner.payload.extend_from_slice(leaving.payload.get(..kept).unwrap_or_default());
-            inner.state = state.of_copy();
+            inner.state = self.work.state.of_copy();
             inner.passes = leaving.passes + 1;
         }
         self.stats.egress_clones += 1;
-        self.trace_line(state.traced, format_args!("Cloning packet at egress to session {session}: {replicas} copies"));
+        self.trace_line(traced, format_args!("Cloning packet at egress to session {session}: {replicas} copies"));
         self.replicate(program, copy, Group::Session(session), replicas, instance, Some(class), copies);
     }
 

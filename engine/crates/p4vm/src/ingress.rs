@@ -16,10 +16,10 @@ use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
 use crate::{Event, InstanceType, Options, Outputs, PacketCopy, Program, QueueMeta, Replica, Switch};
 
-/// A packet whose ingress control has ended and that is not resubmitted; its header vector is in `work.phv`.
+/// A packet whose ingress control has ended and that is not resubmitted; its header vector is in `work.phv`, its state in
+/// `work.state`.
 pub(crate) struct Arrived<'p> {
     payload: &'p [u8],
-    state: PacketState,
     passes: u32,
 }
 
@@ -75,7 +75,7 @@ impl Switch {
         let mut through = None;
         if let Some(arrived) = self.arrive(&program, port, packet, copies) {
             let only = self.only_port(&program).filter(|_| copies.is_empty());
-            let length = || packet_len(&program, &self.work.phv, arrived.payload, &arrived.state);
+            let length = || packet_len(&program, &self.work.phv, arrived.payload, &self.work.state);
             match only.filter(|&port| enters(port, length())) {
                 Some(port) => {
                     let at = packet.len() - arrived.payload.len();
@@ -99,11 +99,11 @@ impl Switch {
         out: &mut Vec<u8>,
         copies: &mut Vec<PacketCopy>,
     ) -> Left {
-        self.trace_line(arrived.state.traced, format_args!("Egress port is {port}"));
-        let Arrived { payload, state, passes } = arrived;
+        self.trace_line(self.work.state.traced, format_args!("Egress port is {port}"));
+        let Arrived { payload, passes } = arrived;
         let instance = phv::get_field(&self.work.phv, program.intrinsics.egress_rid) as u16;
         let instance_type = InstanceType::Normal;
-        let leaving = Leaving { payload, state, passes, port, instance, instance_type, apart };
+        let leaving = Leaving { payload, passes, port, instance, instance_type, apart };
         let queue = QueueMeta { enq_timestamp_us: self.now_ns / 1000, ..QueueMeta::default() };
         self.leave(program, leaving, &queue, out, copies)
     }
@@ -179,18 +179,21 @@ impl Switch {
             let length = packet.len() as u32;
             phv::set_field(&mut self.work.phv, meta.packet_length, u64::from(length));
             phv::set_field(&mut self.work.phv, meta.instance_type, instance as u64);
-            let mut state =
+            self.work.state =
                 PacketState { ingress_port: port, ingress_length: length, length, traced, ..PacketState::default() };
-            let consumed = self.run_ingress(program, packet, &mut state);
-            self.clone_at_ingress(program, port, packet, &state, passes, copies);
-            self.digest(program, port, state.digest);
-            if state.failed {
+            let consumed = self.run_ingress(program, packet);
+            let PacketState { clone, digest, failed, resubmit, .. } = self.work.state;
+            if let Some((session, fields)) = clone {
+                self.clone_at_ingress(program, packet, (session, fields), passes, copies);
+            }
+            self.digest(program, port, digest);
+            if failed {
                 self.stats.drop_assert += 1;
                 self.trace_line(traced, format_args!("Dropping packet: an assertion failed"));
                 return None;
             }
-            if state.resubmit == 0 {
-                return Some(Arrived { payload: packet.get(consumed..).unwrap_or_default(), state, passes });
+            if resubmit == 0 {
+                return Some(Arrived { payload: packet.get(consumed..).unwrap_or_default(), passes });
             }
             passes += 1;
             if passes > self.options.max_passes {
@@ -201,7 +204,7 @@ impl Switch {
             self.stats.resubmitted += 1;
             self.trace_line(traced, format_args!("Resubmitting packet"));
             instance = InstanceType::Resubmit;
-            self.next_pass(program, state.resubmit);
+            self.next_pass(program, resubmit);
         }
     }
 
@@ -216,11 +219,11 @@ impl Switch {
     }
 
     /// Parser and ingress control; returns the bytes that the parser took.
-    fn run_ingress(&mut self, program: &Program, packet: &[u8], state: &mut PacketState) -> usize {
-        let native = self.native_of(program, state.traced);
+    fn run_ingress(&mut self, program: &Program, packet: &[u8]) -> usize {
+        let native = self.native_of(program, self.work.state.traced);
         let Self { work, externs, tables, profiles, flows, value_sets, stats, now_ns, trace, .. } = self;
         flows.begin(program, tables);
-        let Work { phv, key, scratch, .. } = work;
+        let Work { phv, state, key, scratch, .. } = work;
         let recorder = Recorder::of(trace, state.traced);
         let mut m = Machine { program, phv, state, payload: &[], externs, scratch, now_ns: *now_ns };
         let mut tables = Tables { tables, profiles, flows, key };
@@ -234,16 +237,15 @@ impl Switch {
     fn clone_at_ingress(
         &mut self,
         program: &Program,
-        port: u16,
         packet: &[u8],
-        state: &PacketState,
+        (session, fields): (u32, u32),
         passes: u32,
         copies: &mut Vec<PacketCopy>,
     ) {
-        let Some((session, fields)) = state.clone else { return };
+        let PacketState { ingress_port, traced, .. } = self.work.state;
         let Some(config) = self.pre.session(session) else {
             self.stats.drop_no_session += 1;
-            self.trace_line(state.traced, format_args!("No clone: session {session} does not exist"));
+            self.trace_line(traced, format_args!("No clone: session {session} does not exist"));
             return;
         };
         let (replicas, class) = (config.replicas.len(), config.class_of_service);
@@ -255,12 +257,12 @@ impl Switch {
         let Self { work, externs, value_sets, now_ns, .. } = self;
         let Work { phv: original, other, key, scratch, .. } = work;
         other.clone_from(&program.blank);
-        phv::set_field(other, meta.ingress_port, u64::from(port));
+        phv::set_field(other, meta.ingress_port, u64::from(ingress_port));
         let mut copy_state = PacketState {
-            ingress_port: port,
+            ingress_port,
             ingress_length: packet.len() as u32,
             length: packet.len() as u32,
-            traced: state.traced,
+            traced,
             ..PacketState::default()
         };
         let mut m =
@@ -280,16 +282,14 @@ impl Switch {
             inner.passes = passes;
         }
         self.stats.ingress_clones += 1;
-        self.trace_line(
-            state.traced,
-            format_args!("Cloning packet at ingress to session {session}: {replicas} copies"),
-        );
+        self.trace_line(traced, format_args!("Cloning packet at ingress to session {session}: {replicas} copies"));
         self.replicate(program, flight, Group::Session(session), replicas, instance, Some(class), copies);
     }
 
     /// Unicast, multicast or drop, as ingress left the metadata.
     pub(crate) fn forward(&mut self, program: &Program, arrived: Arrived<'_>, copies: &mut Vec<PacketCopy>) {
-        let Arrived { payload, state, passes } = arrived;
+        let Arrived { payload, passes } = arrived;
+        let state = self.work.state;
         let meta = &program.intrinsics;
         let group = phv::get_field(&self.work.phv, meta.mcast_grp) as u16;
         let egress_spec = phv::get_field(&self.work.phv, meta.egress_spec);

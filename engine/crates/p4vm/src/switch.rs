@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::copy::Pool;
 use crate::events::{DigestLimits, Events};
 use crate::ir::Intrinsics;
-use crate::machine::Externs;
+use crate::machine::{Externs, PacketState};
 use crate::native::Native;
 use crate::parser::ValueSetState;
 use crate::phv::Copied;
@@ -61,7 +61,10 @@ pub struct Work {
     /// Whose header vectors these are.
     program: Option<Arc<Program>>,
     pub(crate) phv: Vec<u64>,
-    /// What is in it.
+    /// The packet's state, in this one place from parser to deparser: copies of what was written piece by piece wait for
+    /// the pieces to reach the cache.
+    pub(crate) state: PacketState,
+    /// What is in `phv`.
     pub(crate) copied: Copied,
     /// The header vector of the pass before, for field lists; that of an ingress clone.
     pub(crate) other: Vec<u64>,

@@ -5,8 +5,6 @@
 //! nobody can send packets whose flows drive each other out. The hash only says where to look: what a part says holds if
 //! its key is the packet's. A change of any table's entries ends all that is remembered.
 
-use std::hash::{BuildHasher, Hasher};
-
 use ahash::RandomState;
 
 use super::memo::{generation, hit, word};
@@ -30,6 +28,15 @@ const RECORDS: (usize, usize) = (16, 1 << 15);
 /// Instead of a record's place: it has not been looked for.
 const UNKNOWN: usize = usize::MAX;
 
+/// A word that is hashed, with random numbers of its own: the products of all are made at once, where a hash of a stream
+/// of words would wait for one after the other.
+#[derive(Debug, PartialEq)]
+struct Keyed {
+    word: u32,
+    pad: u64,
+    factor: u64,
+}
+
 #[derive(Debug)]
 pub(crate) struct Flows {
     /// The tables that may have parts, once somebody has asked.
@@ -37,7 +44,7 @@ pub(crate) struct Flows {
     /// For each table, where its part of a record begins; 0: it has none. Empty where fewer than two have one.
     parts: Vec<u8>,
     /// The words of the header vector that tell flows apart.
-    fields: Vec<u32>,
+    fields: Vec<Keyed>,
     /// The records, from `start` on, where a cache line begins.
     words: Vec<u64>,
     start: usize,
@@ -50,7 +57,7 @@ pub(crate) struct Flows {
     /// Whether it is known which that is as soon as the packet has been parsed; and the hash that says so.
     early: bool,
     hash: Option<u64>,
-    hasher: RandomState,
+    random: RandomState,
 }
 
 impl Default for Flows {
@@ -67,7 +74,7 @@ impl Default for Flows {
             at: UNKNOWN,
             early: false,
             hash: None,
-            hasher: RandomState::new(),
+            random: RandomState::new(),
         }
     }
 }
@@ -127,7 +134,8 @@ impl Flows {
                     || program.intrinsics.ingress_port.is_some_and(|port| port.word == word)
             };
             self.early = !parts.is_empty() && fields.iter().all(is_parsed);
-            (self.parts, self.fields, self.records) = (parts, fields, records);
+            self.fields = fields.into_iter().map(|word| self.keyed(word)).collect();
+            (self.parts, self.records) = (parts, records);
             self.words = Vec::new();
             self.generation = 1;
         }
@@ -145,10 +153,18 @@ impl Flows {
     }
 
     /// Of what tells flows apart.
+    #[inline]
     fn hash(&self, phv: &[u64]) -> u64 {
-        let mut hasher = self.hasher.build_hasher();
-        self.fields.iter().for_each(|&word| hasher.write_u64(phv::get(phv, word)));
-        hasher.finish()
+        let product = |&Keyed { word, pad, factor }: &Keyed| {
+            let wide = u128::from(phv::get(phv, word) ^ pad) * u128::from(factor);
+            (wide >> 64) as u64 ^ wide as u64
+        };
+        self.fields.iter().map(product).fold(0, u64::wrapping_add)
+    }
+
+    fn keyed(&self, word: u32) -> Keyed {
+        let [pad, factor] = [0, 1].map(|part| self.random.hash_one((word, part)));
+        Keyed { word, pad, factor: factor | 1 }
     }
 
     /// Where a record may begin.
