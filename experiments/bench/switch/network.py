@@ -18,6 +18,7 @@ from pathlib import Path
 import canopy_engine
 
 from controller.network import CPU_PORT
+from experiments.bench.switch import runs
 from experiments.bench.switch.forwarding import L2, L3
 from experiments.bench.switch.replication import REPLICATION
 from experiments.bench.switch.workload import Workload, configured, embedded_switch
@@ -47,10 +48,12 @@ def host_interface(port: int) -> str:
 
 
 class Bed:
-    """The veth pairs of a workload, its sender, and the kernel's counts of what arrives behind the output ports."""
+    """The veth pairs of a workload, its sender, and the kernel's counts of what arrives behind the output ports.
+    `in_runs`: the sender hands several datagrams over at once."""
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self, workload: Workload, *, in_runs: bool = False) -> None:
         self.workload = workload
+        self._flood = runs.flood if in_runs else canopy_engine.flood
         self._sinks: list[canopy_engine.Sink] = []
 
     def make_interfaces(self) -> None:
@@ -68,12 +71,14 @@ class Bed:
     def received(self) -> dict[int, int]:
         """Packets that have arrived at each port's host, by the kernel's count."""
         lines = Path("/proc/self/net/dev").read_text().splitlines()[2:]
-        counts = {name.strip(): int(rest.split()[1]) for name, _, rest in (line.partition(":") for line in lines)}
-        return {port: counts[host_interface(port)] for port in self.workload.output_ports}
+        counts = {name.strip(): rest.split() for name, _, rest in (line.partition(":") for line in lines)}
+        found = {port: counts[host_interface(port)] for port in self.workload.output_ports}
+        size = len(self.workload.frame)
+        return {port: runs.packets(int(octets), int(frames), size) for port, (octets, frames, *_) in found.items()}
 
     def send(self, seconds: float, rate: float | None) -> int:
         """Sends the workload's frame for so long, at `rate` packets/s or as fast as it goes; returns how many."""
-        return canopy_engine.flood(host_interface(self.workload.input_port), self.workload.frame, seconds, rate)
+        return self._flood(host_interface(self.workload.input_port), self.workload.frame, seconds, rate)
 
     def join_all(self) -> None:
         """Has every member join, until data reaches all output ports."""
@@ -176,8 +181,9 @@ def main() -> int:
     parser.add_argument("--workload", choices=sorted(WORKLOADS), required=True)
     parser.add_argument("--seconds", type=float, required=True, help="how long each rate is tried")
     parser.add_argument("--bmv2", help="the simple_switch_grpc to measure instead of the embedded switch")
+    parser.add_argument("--runs", action="store_true", help=f"send {runs.RUN} datagrams at once")
     arguments = parser.parse_args()
-    bed = Bed(WORKLOADS[arguments.workload])
+    bed = Bed(WORKLOADS[arguments.workload], in_runs=arguments.runs)
     bed.make_interfaces()
     seconds: float = arguments.seconds
     result = measure_bmv2(arguments.bmv2, bed, seconds) if arguments.bmv2 else measure_embedded(bed, seconds)

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import shutil
+import struct
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 
 from engine import p4c
 from engine.switch.backend import Backend
-from experiments.bench.switch import build_programs, cli, feedback, files, footprint, tables
+from experiments.bench.switch import build_programs, cli, feedback, files, footprint, runs, tables
 from experiments.bench.switch.forwarding import L2, L3
 from experiments.bench.switch.in_process import in_process
 from experiments.bench.switch.replication import MEMBER_PORTS, REPLICATION, SOURCE_PORT, data_frame, join_frame
@@ -149,14 +150,37 @@ def test_json_holds_all_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = json.loads(result.stdout)
     figures = {figure["name"]: figure for figure in answer["figures"]}
     in_process = 3 + 1  # by either back end
-    assert len(figures) == 2 * in_process + 1 + 3 + 2
+    assert len(figures) == 2 * in_process + 1 + 3 + 1 + 2
     for workload in WORKLOADS:
         inside, outside = figures[f"{workload.title}, in process"], figures[f"{workload.title}, AF_PACKET"]
         assert inside["unit"] == outside["unit"] == "packets/s"
         assert inside["value"] > 0
         assert outside["value"] > 0
         assert outside["peer_value"] is None
+    assert figures[f"{REPLICATION.title}, {runs.RUN} sent at once, AF_PACKET"]["value"] > 0
     assert "not on PATH" in answer["notes"][0]
+
+
+def test_datagrams_sent_at_once_are_one_frame_that_can_be_cut() -> None:
+    frame = REPLICATION.frame
+    run = runs.merged(frame, 3)
+    needs_csum, kind, headers, size, start, offset = struct.unpack("=BBHHHH", run[:10])
+    assert (needs_csum, kind, headers, size, start, offset) == (1, 5, 42, len(frame) - 42, 34, 6)
+    whole = Ether(run[10:])
+    assert (whole[IP].len, whole[UDP].len) == (len(run) - 10 - 14, 8 + 3 * size)
+    assert checksum(bytes(run[24:44])) == 0
+    # What the kernel adds up makes the whole datagram's checksum of it.
+    total = int.from_bytes(run[50:52], "big")
+    complete = whole.copy()
+    del complete[UDP].chksum
+    assert checksum(run[44:50] + bytes(2) + run[52:] + total.to_bytes(2, "big")) == Ether(bytes(complete))[UDP].chksum
+
+
+def test_packets_are_counted_by_bytes_where_frames_are_merged() -> None:
+    size = len(REPLICATION.frame)
+    assert runs.packets(5 * size, 5, size) == 5
+    assert runs.packets(len(runs.merged(REPLICATION.frame, 32)) - 10, 1, size) == 32
+    assert runs.packets(2 * len(L2.frame), 2, len(L2.frame)) == 2
 
 
 def test_without_root_it_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
