@@ -7,9 +7,9 @@ set -euo pipefail
 # build-essential: the linker for Rust, and libFuzzer's compiler; tshark, ffmpeg: read captures, make media in tests.
 packages=(python3-venv python3-dev build-essential procps iproute2 ethtool mininet iperf uftp libnorm1 tshark ffmpeg)
 
-# Rust 1.82 or later with rustfmt and clippy, which `make test` runs: a toolchain on PATH (rustup), else Debian's current
-# one (rustc-web), else the distribution's own.
-minimum_rust=1.82
+# Rust 1.95 or later, which Cranelift asks for, with rustfmt and clippy, which `make test` runs: a toolchain on PATH
+# (rustup), else Debian's current one (rustc-web), else the distribution's own.
+minimum_rust=1.95
 rust_is_new_enough() {
     local version
     version=$("${1:-rustc}" --version 2>/dev/null | awk '{print $2}') || return 1
