@@ -6,7 +6,9 @@
 //! for the last, and with right checksums. Frames of an emulated link with a rate leave it one after the other, and stay
 //! as they are.
 
-use crate::offload::{fold, sum, GSO_UDP_L4, VNET_HEADER_BYTES};
+use p4vm::csum::{fold, sum};
+
+use crate::offload::{GSO_UDP_L4, VNET_HEADER_BYTES};
 use crate::port::Departed;
 
 /// Datagrams in one frame: UDP_MAX_SEGMENTS of Linux before 6.9; later ones take twice as many.

@@ -4,6 +4,8 @@
 //! one piece, with a checksum over the pseudo-header only. On a wire it would be several complete frames, and so it is
 //! here. The virtio-net header (OASIS virtio 1.2, section 5.1.6) says what is missing.
 
+use p4vm::csum::{fold, sum};
+
 /// Without the optional `num_buffers` field.
 pub const VNET_HEADER_BYTES: usize = 10;
 
@@ -199,24 +201,6 @@ fn push_tagged(frame: &[u8], vlan: Option<Vlan>, out: &mut Vec<u8>) -> Result<()
     }
     out.extend_from_slice(&frame[MAC_BYTES..]);
     Ok(())
-}
-
-/// Adds big-endian 16-bit words (RFC 1071); the carries are folded in later.
-pub fn sum(bytes: &[u8], start: u64) -> u64 {
-    let words = bytes.chunks_exact(4);
-    let tail = words.remainder();
-    let wide = words.fold(start, |sum, w| sum + u64::from(u32::from_be_bytes([w[0], w[1], w[2], w[3]])));
-    let mut last = [0; 4];
-    last[..tail.len()].copy_from_slice(tail);
-    wide + u64::from(u32::from_be_bytes(last))
-}
-
-/// The sum in 16 bits.
-pub fn fold(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum >> 16) + (sum & 0xffff);
-    }
-    sum as u16
 }
 
 /// The checksum of a sum. 0 means "none" to UDP and becomes its equal, all ones, as Linux does for TCP too.

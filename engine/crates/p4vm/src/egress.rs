@@ -60,7 +60,7 @@ impl Switch {
         let program = self.lend();
         let poison = self.poison();
         let PacketCopy { mut flight, port, instance, instance_type, .. } = copy;
-        let (Work { phv, copied, .. }, live) = (&mut self.work, &program.live);
+        let (Work { phv, copied, .. }, live) = (&mut *self.work, &program.live);
         match flight.get_mut() {
             Some(inner) => {
                 copied.settle(phv, &live.groups);
@@ -123,7 +123,7 @@ impl Switch {
     fn set_egress_metadata(&mut self, program: &Program, leaving: &Leaving<'_>, queue: &QueueMeta) {
         let &Leaving { port, instance, instance_type, .. } = leaving;
         let meta = self.told(program);
-        let Work { phv, state: PacketState { length, .. }, .. } = &mut self.work;
+        let Work { phv, state: PacketState { length, .. }, .. } = &mut *self.work;
         phv::set_field(phv, meta.egress_rid, u64::from(instance));
         phv::set_field(phv, meta.instance_type, instance_type as u64);
         phv::set_field(phv, meta.egress_timestamp, self.now_ns / 1000);
@@ -151,7 +151,7 @@ impl Switch {
         {
             let Self { work, externs, tables, profiles, flows, now_ns, trace, .. } = self;
             flows.begin(program, tables);
-            let Work { phv, state, key, scratch, .. } = work;
+            let Work { phv, state, key, scratch, .. } = &mut **work;
             let payload = leaving.payload;
             let recorder = Recorder::of(trace, traced);
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
@@ -183,7 +183,7 @@ impl Switch {
             return Left::Gone;
         }
         let Self { work, externs, tables, profiles, flows, now_ns, trace, .. } = self;
-        let Work { phv, state, key, scratch, .. } = work;
+        let Work { phv, state, key, scratch, .. } = &mut **work;
         let payload = leaving.payload;
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
         let start = out.len();

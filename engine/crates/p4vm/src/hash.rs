@@ -3,6 +3,7 @@
 use crc::{Crc, CRC_16_ARC, CRC_16_IBM_3740, CRC_32_ISO_HDLC, CRC_8_SMBUS};
 use twox_hash::XxHash64;
 
+use crate::csum;
 use crate::value::bits;
 
 /// BMv2's parameters, which no catalogue has.
@@ -77,16 +78,7 @@ impl Algorithm {
 
 /// The internet checksum of `data`, padded with a zero byte to whole words.
 pub(crate) fn csum16(data: &[u8]) -> u16 {
-    let mut chunks = data.chunks_exact(4);
-    let mut sum: u64 = chunks.by_ref().map(|c| bits::read(c, 0, 32)).sum();
-    let rest = chunks.remainder();
-    if !rest.is_empty() {
-        sum += bits::read(rest, 0, 32);
-    }
-    while sum >> 16 != 0 {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
+    !csum::fold(csum::sum(data, 0))
 }
 
 fn fold_xor(data: &[u8], width: u32) -> u64 {

@@ -150,7 +150,7 @@ impl Switch {
 
     fn blank(&mut self, program: &Program) {
         let poison = self.poison();
-        let (Work { phv, copied, .. }, live) = (&mut self.work, &program.live);
+        let (Work { phv, copied, .. }, live) = (&mut *self.work, &program.live);
         copied.settle(phv, &live.groups);
         match self.trace {
             // It shows what was there before.
@@ -210,11 +210,11 @@ impl Switch {
 
     /// A blank header vector with the fields of a list kept from the pass before.
     pub(crate) fn next_pass(&mut self, program: &Program, fields: u32) {
-        let Work { phv, other, copied, .. } = &mut self.work;
+        let Work { phv, other, copied, .. } = &mut *self.work;
         copied.settle(phv, &program.live.groups);
         std::mem::swap(phv, other);
         self.blank(program);
-        let Work { phv, other, .. } = &mut self.work;
+        let Work { phv, other, .. } = &mut *self.work;
         keep_fields(program, fields, phv, other);
     }
 
@@ -223,7 +223,7 @@ impl Switch {
         let native = self.native_of(program, self.work.state.traced);
         let Self { work, externs, tables, profiles, flows, value_sets, stats, now_ns, trace, .. } = self;
         flows.begin(program, tables);
-        let Work { phv, state, key, scratch, .. } = work;
+        let Work { phv, state, key, scratch, .. } = &mut **work;
         let recorder = Recorder::of(trace, state.traced);
         let mut m = Machine { program, phv, state, payload: &[], externs, scratch, now_ns: *now_ns };
         let mut tables = Tables { tables, profiles, flows, key };
@@ -255,7 +255,7 @@ impl Switch {
         };
         let meta = &program.intrinsics;
         let Self { work, externs, value_sets, now_ns, .. } = self;
-        let Work { phv: original, other, key, scratch, .. } = work;
+        let Work { phv: original, other, key, scratch, .. } = &mut **work;
         other.clone_from(&program.blank);
         phv::set_field(other, meta.ingress_port, u64::from(ingress_port));
         let mut copy_state = PacketState {

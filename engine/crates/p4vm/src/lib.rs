@@ -23,6 +23,7 @@ mod action;
 mod api;
 mod control;
 mod copy;
+pub mod csum;
 mod deparser;
 mod document;
 mod egress;

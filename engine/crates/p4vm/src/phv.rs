@@ -203,7 +203,7 @@ pub(crate) fn copy_of(phv: &mut Vec<u64>, from: &Vec<u64>, serial: u64, groups: 
     }
     let Some(Ok(written)) = phv.get(marks..).map(Marks::try_from) else { return };
     copied.marks.iter_mut().zip(written).for_each(|(of, written)| *of |= written);
-    if is_copy && written.iter().map(|half| half.count_ones()).sum::<u32>() <= MANY {
+    if is_copy && ones(written) <= MANY {
         groups.always.iter().for_each(|words| copy_blocks(phv, from, words));
         copy_groups(phv, from, groups, written);
     } else {
@@ -222,16 +222,26 @@ pub(crate) fn restore(phv: &mut Vec<u64>, from: &Vec<u64>, groups: &Groups, whol
         return copy_all(phv, from, whole);
     }
     let (Some(old), Some(others)) = (phv.get_mut(marks..), from.get(marks..)) else { return };
-    let marked: u32 = old.iter().zip(others).map(|(old, others)| (old | others).count_ones()).sum();
     let both = std::array::from_fn(|half| {
         old.get(half).copied().unwrap_or(u64::MAX) | others.get(half).copied().unwrap_or(u64::MAX)
     });
     old.copy_from_slice(others);
-    if marked > MANY {
+    if ones(both) > MANY {
         return copy_all(phv, from, whole);
     }
     groups.always.iter().for_each(|words| copy_blocks(phv, from, words));
     copy_groups(phv, from, groups, both);
+}
+
+/// The bits that are set, of all words at once: an x86-64 processor need not have an instruction for it.
+#[inline]
+fn ones(marks: Marks) -> u32 {
+    const EACH: [u64; 3] = [0x5555_5555_5555_5555, 0x3333_3333_3333_3333, 0x0f0f_0f0f_0f0f_0f0f];
+    let of_two = |half: u64| half - ((half >> 1) & EACH[0]);
+    let of_four = |twos: u64| (twos & EACH[1]) + ((twos >> 2) & EACH[1]);
+    let fours: u64 = marks.into_iter().map(|half| of_four(of_two(half))).sum();
+    let of_sixteen = (fours & EACH[2]) + ((fours >> 4) & EACH[2]);
+    (of_sixteen.wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32
 }
 
 /// Copy the groups with marks.
@@ -260,11 +270,10 @@ fn copy_all(to: &mut [u64], from: &[u64], whole: &[Range<usize>]) {
 /// Copy words, and up to a block behind them.
 #[inline]
 fn copy_blocks(to: &mut [u64], from: &[u64], words: &Range<usize>) {
-    for at in words.clone().step_by(BLOCK) {
-        let to = to.get_mut(at..).and_then(<[u64]>::first_chunk_mut::<BLOCK>);
-        if let (Some(to), Some(from)) = (to, from.get(at..).and_then(<[u64]>::first_chunk::<BLOCK>)) {
-            *to = *from;
-        }
+    let whole = words.start..words.start + words.len().next_multiple_of(BLOCK);
+    if let (Some(to), Some(from)) = (to.get_mut(whole.clone()), from.get(whole)) {
+        let (to, from) = (to.as_chunks_mut::<BLOCK>().0, from.as_chunks::<BLOCK>().0);
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
     }
 }
 
@@ -312,6 +321,14 @@ pub(crate) fn reset_metadata(program: &Program, phv: &mut [u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_bits_are_counted() {
+        let patterns = [0, 1, 1 << 63, 0xf0f0_f0f0_f0f0_f0f0, 0x8000_0000_0000_0001, 0x0123_4567_89ab_cdef, u64::MAX];
+        for (a, b) in patterns.into_iter().flat_map(|a| patterns.map(|b| (a, b))) {
+            assert_eq!(ones([a, b]), a.count_ones() + b.count_ones());
+        }
+    }
 
     #[test]
     fn replicas_begin_alike_whatever_the_one_before_has_written() {

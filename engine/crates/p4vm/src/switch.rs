@@ -44,7 +44,8 @@ pub struct Switch {
     pub(crate) now_ns: u64,
     pub(crate) swept_ns: u64,
     pub(crate) pool: Pool,
-    pub(crate) work: Work,
+    /// Boxed, for who lends and takes it back at every packet.
+    pub(crate) work: Box<Work>,
     pub(crate) trace: Option<Box<Trace>>,
     /// The program once more, for the packet at hand to borrow: counting its holders for each packet would cost.
     pub(crate) lent: Option<Arc<Program>>,
@@ -87,7 +88,7 @@ impl Switch {
     /// A switch in the state after loading: const entries and default actions only.
     pub fn new(program: Arc<Program>, options: Options) -> Self {
         let warming = options.backend == Backend::Adaptive;
-        let work = Work::of(&program);
+        let work = Box::new(Work::of(&program));
         let mut switch = Self {
             tables: Vec::new(),
             profiles: Vec::new(),
@@ -123,9 +124,9 @@ impl Switch {
 
     /// Changes the switch's buffers for others, which come back by the same call.
     #[inline]
-    pub fn exchange(&mut self, work: &mut Work) {
+    pub fn exchange(&mut self, work: &mut Box<Work>) {
         if !work.program.as_ref().is_some_and(|program| Arc::ptr_eq(program, &self.program)) {
-            *work = Work::of(&self.program);
+            **work = Work::of(&self.program);
         }
         std::mem::swap(&mut self.work, work);
     }
@@ -226,7 +227,7 @@ impl Switch {
     /// Ingress and egress of a packet and of all its copies with empty queues. Packets are appended to `out`.
     pub fn process(&mut self, now_ns: u64, port: u16, packet: &[u8], out: &mut Outputs) {
         let mut copies = std::mem::take(&mut self.work.copies);
-        copies.clear();
+        debug_assert!(copies.is_empty());
         self.ingress_and_egress(now_ns, port, packet, out, &mut copies);
         if !copies.is_empty() {
             self.drain(now_ns, &mut copies, out);

@@ -65,7 +65,7 @@ struct Copies {
 /// What nodes whose switches run one program work with, one after the other, each while it has its switch.
 pub(crate) struct Desk {
     program: Arc<Program>,
-    work: Work,
+    work: Box<Work>,
     // Reused between packets.
     copies: Vec<PacketCopy>,
     out: Vec<u8>,
@@ -256,7 +256,7 @@ impl At<'_> {
 
 impl Desk {
     fn new(program: Arc<Program>) -> Self {
-        Self { program, work: Work::default(), copies: Vec::new(), out: Vec::new(), spare: Vec::new() }
+        Self { program, work: Box::default(), copies: Vec::new(), out: Vec::new(), spare: Vec::new() }
     }
 
     /// Keeps a frame's room, if it has some.

@@ -40,7 +40,7 @@ fn process(switch: &mut Switch, packet: &[u8]) -> Vec<(u16, Vec<u8>)> {
 fn switches_of_any_programs_do_the_same_with_shared_buffers() {
     let program = Program::from_json(COMMANDS).unwrap();
     let make = || [commands(&program), commands(&program), l2()];
-    let (mut own, mut sharing, mut work) = (make(), make(), Work::default());
+    let (mut own, mut sharing, mut work) = (make(), make(), Box::<Work>::default());
     for op in OPS.into_iter().chain(OPS) {
         for (one, other) in own.iter_mut().zip(&mut sharing) {
             for packet in [command(op), vec![2; 60]] {

@@ -7,6 +7,7 @@ use std::net::Ipv4Addr;
 
 pub use decode::{decode, FrameError};
 pub use encode::encode;
+use p4vm::csum;
 
 use crate::igmp::{self, IGMP_HEADER, IGMP_QUERY_V3_REST};
 use crate::packet::{Body, ETHERNET, IPV4, PROTOCOL_IGMP, PROTOCOL_TCP, PROTOCOL_UDP, ROUTER_ALERT, TCP, UDP};
@@ -59,17 +60,7 @@ fn pseudo_header(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, len: usi
 
 /// The Internet checksum (RFC 1071) of `octets` on top of `start`; over data that holds its checksum, zero.
 fn checksum(start: u64, octets: &[u8]) -> u16 {
-    let mut words = octets.chunks_exact(2);
-    let sum = words.by_ref().fold(start, |sum, word| sum + u64::from(be16(word)));
-    let odd = words.remainder().first().map_or(0, |&last| u64::from(last) << 8);
-    !fold(sum + odd)
-}
-
-fn fold(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum >> 16) + (sum & 0xffff);
-    }
-    sum as u16
+    !csum::fold(csum::sum(octets, start))
 }
 
 #[cfg(test)]
