@@ -15,7 +15,7 @@ from typer.exceptions import Abort, TyperException
 from engine.command.examples import add_examples
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED
 from engine.command.lines import complain
-from engine.command.paths import refuse_empty_paths
+from engine.command.values import refuse_senseless
 
 
 class NotInstalled(TyperException):
@@ -149,7 +149,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line; its exit status. Wrong usage is one line on stderr and 2."""
     try:
         command = typer.main.get_command(build(arguments))
-        refuse_empty_paths(command)
+        refuse_senseless(command)
         status = command(args=list(arguments), prog_name="canopy", standalone_mode=False)
     except TyperException as error:
         message = error.format_message() + _who_has_it(error)

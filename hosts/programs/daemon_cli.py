@@ -59,7 +59,7 @@ class DaemonOptions:
                     raise ValueError(f"--{name} is not for --daemon, which receives one session after the other")
             return
         for name in ("max_size", "max_files", "allow", "max_sessions", "status", "metrics"):
-            if getattr(self, name):
+            if getattr(self, name) not in (None, []):
                 raise ValueError(f"--{name.replace('_', '-')} is for --daemon")
 
 

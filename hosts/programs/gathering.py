@@ -29,6 +29,8 @@ def gather(paths: Sequence[Path], name: str | None, say: Callable[[str], None]) 
     receivers. Raises FileError."""
     if name is not None and len(paths) > 1:
         raise FileError("--name: there are several files; each has its own")
+    if name == "":
+        raise FileError("--name: it is empty")
     if len(paths) == 1 and not paths[0].is_dir():
         return [_file(paths[0], name or paths[0].name, None, say)]
     found: list[Found] = []

@@ -22,7 +22,7 @@ def read_settings(settings: list[str] | None) -> dict[str, Any]:
 def read_policy(protocol: str, text: str | None) -> dict[str, Any]:
     """The parameters that `--slow-receivers` stands for. ValueError: it says something else, or has no effect."""
     found = {}
-    for part in text.split(",") if text else ():
+    for part in () if text is None else text.split(","):
         name, _, value = part.partition("=")
         parameter = POLICY.get(name.strip())
         if parameter is None or not value:

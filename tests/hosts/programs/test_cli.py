@@ -152,6 +152,8 @@ RECV = ("recv", "--group", "239.1.1.1", "--port", "5000")
             [*SEND, "--slow-receivers", "drop:1e6"],
             "--slow-receivers: 'drop:1e6' is neither least_rate=BIT/S nor drop_after=SECONDS",
         ),
+        ([*SEND, "--slow-receivers", ""], "--slow-receivers: '' is neither"),
+        ([*SEND, "--name", ""], "--name: it is empty"),
         (
             [*SEND, "--slow-receivers", "least_rate=x"],
             "parameter 'least_rate_bps' must be of type float, not 'x'",

@@ -14,6 +14,7 @@ COMMON = ["recv", "--group", "239.9.9.1", "--port", "5000", "--interface", "lo"]
     ("arguments", "message"),
     [
         (["--max-size", "1G"], "--max-size is for --daemon"),
+        (["--max-size", ""], "--max-size is for --daemon"),
         (["--allow", "*.iso"], "--allow is for --daemon"),
         (["--daemon", "--session", "7"], "--session is not for --daemon"),
         (["--daemon", "--wait", "3"], "--wait is not for --daemon"),
