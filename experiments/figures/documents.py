@@ -270,7 +270,7 @@ def _decimals(value: float, *, exact: bool) -> int:
 
 def _markdown(lines: Sequence[Sequence[str]]) -> list[str]:
     head, *rest = [" | ".join(cell.replace("|", r"\|") for cell in cells) for cells in lines]
-    return [f"| {head} |", "|" + "---|" * len(lines[0]), *(f"| {line} |" for line in rest)]
+    return [f"| {head} |", "|" + "-|" * len(lines[0]), *(f"| {line} |" for line in rest)]
 
 
 def main() -> None:

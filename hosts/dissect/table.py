@@ -135,7 +135,7 @@ def _meaning(place: Place) -> str:
 
 def _rows(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     first, *others = (f"| {' | '.join(line)} |" for line in (titles, *rows))
-    return "\n".join([first, "|---" * len(titles) + "|", *others])
+    return "\n".join([first, "|-" * len(titles) + "|", *others])
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def test_cases_have_a_column_for_each_quantity(tmp_path: Path) -> None:
     # Student's t of one degree of freedom times the standard error of 0.01: 12.7 * 0.01.
     assert table("cases mtcp-table1", tmp_path) == [
         "| case | fairness index | all sessions, Mbit/s |",
-        "|---|---|---|",
+        "|-|-|-|",
         "| 4 sessions | 0.990 ± 0.127 (0.970) | 2 (0.970) |",
     ]
     assert table("cases mtcp-table1 | throughput", tmp_path)[0] == "| case | all sessions, Mbit/s |"
@@ -81,7 +81,7 @@ def test_with_help_of_the_switches_beside_without(tmp_path: Path) -> None:
     keep(tmp_path, "mtcp-fig9-assist", {("one-level 100", "throughput"): [12345.6]})
     assert table("grid mtcp-fig9 mtcp-fig9-assist", tmp_path) == [
         "| throughput, KB/s | 1 | 100 |",
-        "|---|---|---|",
+        "|-|-|-|",
         "| one-level | 145 | 6.10 |",
         "| one-level, with switches |  | 12,346 |",
     ]
@@ -184,6 +184,6 @@ def test_a_benchmark_has_a_line_for_each_figure(tmp_path: Path) -> None:
     (tmp_path / "bench" / "some.json").write_text(json.dumps(kept))
     assert table("bench some", tmp_path) == [
         "|  | measured | goal | reached |",
-        "|---|---|---|---|",
+        "|-|-|-|-|",
         "| memory | 108 MiB |  |  |",
     ]

@@ -1,7 +1,7 @@
 """Captures of each kind of session, kept as they were: what is received today must be received tomorrow.
 
 `sessions.pcap.xz` has one session a UDP port, from the base and wave channels of a sender of each kind, and last what
-flute-alc 1.11.7 sends of `DATA` in RaptorQ symbols of two sub-blocks (its Rust crate does: its Python module cannot).
+flute-alc 1.11.7 sends of `PEERS` in RaptorQ symbols of two sub-blocks (its Rust crate does: its Python module cannot).
 `python -m tests.hosts.protocols.webrc.captures` makes ours again; flute-alc's stays.
 """
 
@@ -23,7 +23,10 @@ from hosts.protocols.webrc.sender import WebrcSender
 from tests.hosts.protocols.webrc.memory import FAST, GROUP, SENDER, FromTheStart, packets
 
 PATH: Final = Path(__file__).parent / "sessions.pcap.xz"
-DATA: Final = Random(11).randbytes(9001)
+DATA: Final = bytes(at // 128 for at in range(9001))
+"""No two blocks are the same, and yet what codes make of them takes little room."""
+PEERS: Final = Random(11).randbytes(9001)
+"""The file that flute-alc sends."""
 KINDS: Final[dict[str, dict[str, Any]]] = {
     "raptorq": {},
     "reed-solomon": {"fec": "reed-solomon"},
@@ -68,7 +71,8 @@ def _keep() -> None:
         frames.append(link / IP(src=SENDER.host, dst=group) / UDP(sport=SENDER.port, dport=port) / data)
     made = io.BytesIO()
     PcapWriter(made).write(frames)
-    PATH.write_bytes(lzma.compress(made.getvalue(), preset=9 | lzma.PRESET_EXTREME))
+    best = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4}
+    PATH.write_bytes(lzma.compress(made.getvalue(), filters=[best]))
 
 
 if __name__ == "__main__":
