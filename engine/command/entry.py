@@ -1,10 +1,9 @@
-"""Where the `canopy` command begins. Slow imports are inside the `try`, so that Ctrl-C never shows a traceback."""
+"""Where the `canopy` command begins. All imports but of what Python itself has loaded are inside the `try`, so that
+Ctrl-C never shows a traceback."""
 
 import errno
 import os
 import sys
-
-from engine.command.exits import EXIT_FAILED, EXIT_INTERRUPTED
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What a disk without room answers, to whatever is written to it."""
@@ -20,6 +19,8 @@ def main() -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:
+        from engine.command.exits import EXIT_INTERRUPTED
+
         status = EXIT_INTERRUPTED
     except OSError as error:
         if error.errno not in (*FULL, errno.EPIPE):
@@ -29,6 +30,8 @@ def main() -> None:
 
             place = "" if error.filename is None else f"{error.filename}: "
             complain(f"{place}{error.strerror}")
+        from engine.command.exits import EXIT_FAILED
+
         _discard_output()
         status = EXIT_FAILED
     sys.exit(status)
