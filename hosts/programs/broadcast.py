@@ -240,7 +240,7 @@ async def receive_files(
     display.fail(reason)
     if shelf.begun:
         display.say(f"what has come of {shelf.begun} is kept in {folder}: the next receiver there goes on with it")
-    return driver.blamed(outcome, *OF_THE_FOLDER)
+    return driver.blamed(outcome, *OF_THE_FOLDER, refusal=shelf.refusal)
 
 
 class _Narrator(Narrator):

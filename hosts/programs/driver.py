@@ -257,9 +257,10 @@ class Driver:
             return Outcome(0, summary)
         return Outcome(EXIT_INTERRUPTED if end.reason == INTERRUPTED else EXIT_FAILED, summary)
 
-    def blamed(self, outcome: Outcome, *reasons: Reason) -> Outcome:
-        """The same, but bad input where a file here has failed, for one of these reasons or, without any, at all."""
-        error = self.runtime.error
+    def blamed(self, outcome: Outcome, *reasons: Reason, refusal: FileError | None = None) -> Outcome:
+        """The same, but bad input where a file here has failed, for one of these reasons or, without any, at all.
+        `refusal`: of a folder that the endpoint has asked for room."""
+        error = self.runtime.error or refusal
         if error is None or (reasons and error.reason not in reasons):
             return outcome
         return Outcome(EXIT_BAD_INPUT, outcome.summary)

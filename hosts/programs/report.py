@@ -31,5 +31,5 @@ def bad_input(display: Display, error: Exception) -> typer.Exit:
     if isinstance(error, OSError) and error.filename is not None:
         display.fail(f"{error.filename}: {error.strerror}")
     else:
-        display.fail(str(error))
+        display.fail(str(getattr(error, "strerror", None) or error))
     return typer.Exit(EXIT_BAD_INPUT)

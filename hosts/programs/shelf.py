@@ -253,6 +253,8 @@ class FolderShelf:
         self._existing = existing
         self._on_file = on_file
         self._rooms: dict[str, FolderRoom] = {}
+        self.refusal: FileError | None = None
+        """Why a file has no room here, the last one that has none."""
         check_folder(folder)
 
     @property
@@ -264,6 +266,13 @@ class FolderShelf:
     def room(self, name: str, sha256: str, key: str, cache: CacheControl = "", size: int = 0) -> Room | None:
         """Room for a file; None: it is there already. Raises FileError when another one of its name is, or the folder
         has too little room."""
+        try:
+            return self._room(name, sha256, key, cache, size)
+        except FileError as error:
+            self.refusal = error
+            raise
+
+    def _room(self, name: str, sha256: str, key: str, cache: CacheControl, size: int) -> Room | None:
         final = self._folder / name
         if final.exists():
             found = self._there(final, sha256)

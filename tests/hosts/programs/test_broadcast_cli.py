@@ -31,7 +31,9 @@ def test_all_files_of_a_folder_come_or_chosen_ones_and_the_sender_ends_in_time(t
     sending = program(
         "hosts.programs.broadcast_cli", str(folder), *WHERE, "--duration", "40", *settings, "--json", "--sdp", sdp
     )
-    choices = {"all": ["--all"], "only": ["--only", "*1"], "newest": ["--newest"]}
+    choices = {"all": ["--all"], "only": ["--only", "*1"], "newest": ["--newest"], "taken": ["--only", "*1"]}
+    (out / "taken").mkdir()
+    (out / "taken" / "file 1").write_bytes(b"another")
     receivers = {}
     shown = {}
     try:
@@ -42,13 +44,15 @@ def test_all_files_of_a_folder_come_or_chosen_ones_and_the_sender_ends_in_time(t
             receivers[choice] = program("hosts.programs.cli", "recv", *where, *words, "--json")
         for choice, receiving in receivers.items():
             shown[choice], _ = receiving.communicate(timeout=60)
-            assert receiving.returncode == 0
+            assert receiving.returncode == (2 if choice == "taken" else 0)
     finally:
         sending.terminate()
         told, _ = sending.communicate(timeout=20)
         for receiving in receivers.values():
             receiving.kill()
-    names = {"all": {"file 0", "file 1", "file 2"}, "only": {"file 1"}, "newest": {"file 2"}}
+    assert (out / "taken" / "file 1").read_bytes() == b"another"
+    (out / "taken" / "file 1").unlink()
+    names = {"taken": set(), "all": {"file 0", "file 1", "file 2"}, "only": {"file 1"}, "newest": {"file 2"}}
     assert {choice: {path.name for path in (out / choice).iterdir()} for choice in choices} == names
     for path in out.glob("*/*"):
         assert path.read_bytes() == (folder / path.name).read_bytes()
