@@ -52,6 +52,10 @@ class RunCommand(OneLineCommand):
         return super().parse_args(ctx, [word for word in args if word != "--"])
 
 
+MAX_U64 = 2**64 - 1
+MAX_DESCRIPTOR = 2**31 - 1
+"""An int's, as descriptors are."""
+
 app = typer.Typer(cls=SwitchGroup, add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -68,7 +72,7 @@ def run(
     interface: Annotated[
         list[str] | None, typer.Option("-i", "--interface", metavar="PORT@IFACE", help="A port; repeatable.")
     ] = None,
-    device_id: Annotated[int, typer.Option(min=0, help="P4Runtime's device id.")] = 1,
+    device_id: Annotated[int, typer.Option(min=0, max=MAX_U64, help="P4Runtime's device id.")] = 1,
     grpc_server_addr: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to serve.")] = "127.0.0.1:9559",
     cpu_port: Annotated[
         int | None, typer.Option(min=1, max=510, help="The port of packet-in and packet-out; none without it.")
@@ -79,7 +83,7 @@ def run(
         Path | None, typer.Option(help="The ports' emulated links, as JSON; read again upon SIGHUP.")
     ] = None,
     stats: Annotated[Path | None, typer.Option(help="Keep a JSON file of port statistics up to date.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of random() and of the links' losses.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_U64, help="Of random() and of the links' losses.")] = 0,
     backend: Annotated[
         Backend, typer.Option(help="What runs the program: native code made at once or when it pays, or none.")
     ] = "native",
@@ -102,14 +106,16 @@ def run(
         list[int] | None, typer.Option(metavar="PORT", help="With --pcap: only this port; repeatable.")
     ] = None,
     pcap_limit_mb: Annotated[
-        float, typer.Option(min=0.001, help="A capture beyond this is put aside as FILE.1 and begun anew.")
+        float, typer.Option(min=0.001, max=1e9, help="A capture beyond this is put aside as FILE.1 and begun anew.")
     ] = 100.0,
     trace: Annotated[
         bool, typer.Option("--trace", help="Print each packet's way through the program to stderr. Slow.")
     ] = False,
     log_level: Annotated[str, typer.Option("-L", "--log-level", help="|".join(LOG_LEVELS))] = "warn",
     log_console: Annotated[bool, typer.Option("--log-console", help="As it always does, on stderr.")] = False,
-    ready_fd: Annotated[int | None, typer.Option(min=0, help="Write the `ready` line to this descriptor too.")] = None,
+    ready_fd: Annotated[
+        int | None, typer.Option(min=0, max=MAX_DESCRIPTOR, help="Write the `ready` line to this descriptor too.")
+    ] = None,
     grpc_server_ssl: Annotated[bool, typer.Option("--grpc-server-ssl", help="Serve over TLS.")] = False,
     grpc_server_cert: Annotated[Path | None, typer.Option(help="The server's certificate (PEM).")] = None,
     grpc_server_key: Annotated[Path | None, typer.Option(help="The server's key (PEM).")] = None,
@@ -162,9 +168,13 @@ def run(
             seed=seed,
             backend=backend,
             ready_fd=ready_fd,
-            tls=tls_files(grpc_server_cert, grpc_server_key, grpc_server_cacert, grpc_server_with_client_auth)
-            if grpc_server_ssl
-            else None,
+            tls=tls_files(
+                grpc_server_cert,
+                grpc_server_key,
+                grpc_server_cacert,
+                grpc_server_with_client_auth,
+                is_wanted=grpc_server_ssl,
+            ),
             insecure=insecure,
         )
         run_switch(options)
@@ -179,7 +189,7 @@ def stf(
     ignore: Annotated[
         list[str] | None, typer.Option(help="Pass over this statement (p4c's runner does with check_counter).")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of random().")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_U64, help="Of random().")] = 0,
     backend: Annotated[Backend, typer.Option(help="What runs the program.")] = "interpreter",
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Print what statements like register_read say.")

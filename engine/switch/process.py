@@ -122,8 +122,15 @@ def observe_options(
     )
 
 
-def tls_files(certificate: Path | None, key: Path | None, ca: Path | None, require_client: bool) -> TlsFiles:
-    """Raises SwitchError when a file is missing, cannot be read or is not whole."""
+def tls_files(
+    certificate: Path | None, key: Path | None, ca: Path | None, require_client: bool, *, is_wanted: bool
+) -> TlsFiles | None:
+    """Raises SwitchError when a file is missing, cannot be read or is not whole, and when there are some and TLS is
+    `is_wanted` not: who forgets that would serve anybody."""
+    if not is_wanted:
+        if certificate or key or ca or require_client:
+            raise SwitchError("certificates, and clients that must have one, need --grpc-server-ssl")
+        return None
     if certificate is None or key is None:
         raise SwitchError("--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key")
     if require_client and ca is None:

@@ -95,7 +95,7 @@ def compare_peers(
         list[str] | None, typer.Argument(metavar="NAME", help=f"Of {', '.join(CONTENDERS)}.", show_default="all")
     ] = None,
     size: Annotated[
-        float | None, typer.Option(help="The file, in MB.", min=0.1, show_default="8; with --fast 1000")
+        float | None, typer.Option(help="The file, in MB.", min=0.1, max=1e6, show_default="8; with --fast 1000")
     ] = None,
     runs: Annotated[int, typer.Option(help="Of each, alone and beside a TCP.", min=1)] = 3,
     tcp: Annotated[str, typer.Option(help="The TCP's congestion control.")] = "reno",
@@ -142,8 +142,7 @@ def compare_peers(
     failures = []
     try:
         with interruptible(), tempfile.TemporaryDirectory(prefix="canopy-peers-") as folder:
-            file = Path(folder) / "payload.bin"
-            file.write_bytes(Random(1).randbytes(int(megabytes * 1e6)))
+            file = _payload(Path(folder), megabytes)
             # Round by round, so that a change of the machine's load meets all alike.
             for _ in range(runs):
                 for contender in contenders:
@@ -168,6 +167,16 @@ def compare_peers(
         raise typer.Exit(EXIT_FAILED)
 
 
+def _payload(folder: Path, megabytes: float) -> Path:
+    """The file that is moved. Python makes no more random bytes than 268 million at once."""
+    path, content = folder / "payload.bin", Random(1)
+    with path.open("wb") as file:
+        for _ in range(int(megabytes)):
+            file.write(content.randbytes(10**6))
+        file.write(content.randbytes(int(megabytes % 1 * 1e6)))
+    return path
+
+
 def _compare_fast(
     contenders: Sequence[Contender], megabytes: float, crowd: Crowd, runs: int, *, as_json: bool, kept: bool
 ) -> None:
@@ -175,12 +184,7 @@ def _compare_fast(
     failures = []
     try:
         with interruptible(), tempfile.TemporaryDirectory(prefix="canopy-fast-") as folder:
-            file = Path(folder) / "payload.bin"
-            content = Random(1)
-            with file.open("wb") as payload:
-                for _ in range(int(megabytes)):
-                    payload.write(content.randbytes(10**6))
-                payload.write(content.randbytes(int(megabytes % 1 * 1e6)))
+            file = _payload(Path(folder), megabytes)
             for _ in range(runs):  # round by round, as above
                 for contender in contenders:
                     try:

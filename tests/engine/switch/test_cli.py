@@ -160,6 +160,12 @@ def test_mistakes_are_one_line_with_status_2(tmp_path: Path) -> None:
             (["--pcap", "/proc/nowhere"], "--pcap /proc/nowhere: "),
             (["--pcap-port", "1"], "--pcap-port needs --pcap"),
             (["--pcap", str(tmp_path), "--pcap-port", "1"], "--pcap-port: the switch has no port 1"),
+            (["--pcap-limit-mb", "inf"], "inf is not in the range"),
+            (["--ready-fd", str(2**31)], "is not in the range"),
+            (["--device-id", str(2**64)], "is not in the range"),
+            (["--seed", str(2**64)], "is not in the range"),
+            (["--grpc-server-with-client-auth"], "need --grpc-server-ssl"),
+            (["--grpc-server-cacert", str(text)], "need --grpc-server-ssl"),
             (["--grpc-server-ssl"], "--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key"),
             (
                 ["--grpc-server-ssl", "--grpc-server-cert", str(text), "--grpc-server-key", str(tmp_path / "key")],

@@ -1,11 +1,13 @@
 import dataclasses
 import os
 from pathlib import Path
+from random import Random
 
 import pytest
 from typer.testing import CliRunner
 
 from engine.command.assemble import build
+from experiments.peers import command
 from experiments.peers.command import mean_line, missing
 from experiments.peers.contenders import CONTENDERS, GROUP
 from experiments.peers.network import RECEIVERS, document
@@ -32,6 +34,17 @@ def test_alone_there_is_no_share() -> None:
 def test_without_runs_there_is_no_line() -> None:
     with pytest.raises(ValueError, match="no runs"):
         mean_line("uftp", None, [])
+
+
+def test_the_file_is_made_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Small(Random):
+        def randbytes(self, n: int) -> bytes:
+            assert n <= 10**6, "of 268 million Python makes none"
+            return super().randbytes(n)
+
+    monkeypatch.setattr(command, "Random", Small)
+    path = command._payload(tmp_path, 2.5)
+    assert path.read_bytes() == Random(1).randbytes(2_500_000)
 
 
 def test_the_network_is_a_scenario() -> None:
