@@ -2,6 +2,7 @@
 simulated, or emulated with the stranger as a host."""
 
 import json
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -13,10 +14,11 @@ import typer
 from pydantic import TypeAdapter
 from rich.table import Table
 
-from engine.command.exits import EXIT_FAILED
+from engine.command.exits import EXIT_FAILED, SIGNALLED
 from engine.command.fail import fail
 from engine.command.lines import complain
 from engine.command.programs import module_command
+from engine.command.signals import Interrupted, interruptible, uninterruptible
 from engine.command.tables import print_table
 from topologies.forging import BEFORE, PARTS
 from topologies.results.run_folder import RunFolder
@@ -175,10 +177,14 @@ def command(
     chosen = [attack for attack in FORGERIES if not only or attack in only]
     ways, run = (EMULATED, emulated) if emulate else (SIMULATED, simulated)
     try:
-        effects = list(attacked(scenario, loaded, chosen, ways, run))
+        with interruptible():
+            effects = list(attacked(scenario, loaded, chosen, ways, run))
     except AttackError as error:
         complain(error)
         raise typer.Exit(EXIT_FAILED) from None
+    except Interrupted as interrupt:
+        complain("interrupted")
+        raise typer.Exit(SIGNALLED + interrupt.number) from None
     if as_json:
         verdicts = [{"harmless": effect.harmless, "is_survived": effect.is_survived} for effect in effects]
         rows = [asdict(effect) | verdict for effect, verdict in zip(effects, verdicts, strict=True)]
@@ -214,7 +220,7 @@ def simulated(path: Path, scenario: Scenario, folder: Path, way: Way) -> Ran:
     options = SimulationOptions(path, out=folder, report=False, quiet=True)
     summary = simulate_scenario(scenario, options)
     if summary.outcome == INTERRUPTED:
-        raise AttackError("interrupted")
+        raise Interrupted(signal.SIGINT)
     return Ran({result.id: result for result in summary.sessions}, {})
 
 
@@ -226,20 +232,33 @@ def emulated(path: Path, scenario: Scenario, folder: Path, way: Way) -> Ran:
     document.write_text(written.at_length(), encoding="utf-8")
     options = ("--switch", way.switch, "--out", str(folder), "--no-report", "--quiet", "--json")
     command = module_command("topologies.cli", "emulate", str(document), *options)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    status, output, errors = _run(command)
     try:
-        summary = json.loads(done.stdout)
+        summary = json.loads(output)
         if summary["outcome"] == INTERRUPTED:
-            raise AttackError("interrupted")
+            raise Interrupted(signal.SIGINT)
         sessions_ran = TypeAdapter(list[SessionResult]).validate_python(summary["sessions"])
     except (ValueError, KeyError):
-        words = done.stderr.strip().splitlines()
-        raise AttackError(words[-1] if words else f"an emulation ended with status {done.returncode}") from None
+        words = errors.strip().splitlines()
+        raise AttackError(words[-1] if words else f"an emulation ended with status {status}") from None
     sent: dict[int, int] = {}
     for session in scenario.sessions:
         for said in RunFolder(folder).agents.glob(f"session-{session.id}-stranger-*.jsonl"):
             sent[session.id] = sent.get(session.id, 0) + json.loads(said.read_text().splitlines()[-1]).get("sent", 0)
     return Ran({result.id: result for result in sessions_ran}, sent)
+
+
+def _run(command: Sequence[str]) -> tuple[int, str, str]:
+    """Exit status and output. An emulation that is interrupted takes its network down, and has the time for it."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        try:
+            output, errors = program.communicate()
+        except Interrupted:
+            with uninterruptible():
+                program.terminate()
+                program.communicate()
+            raise
+    return program.returncode, output, errors
 
 
 def with_stranger(scenario: Scenario) -> Scenario:

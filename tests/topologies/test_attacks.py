@@ -2,6 +2,9 @@
 did."""
 
 import json
+import os
+import signal
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from engine.command.signals import Interrupted, interruptible
+from topologies import attacks
 from topologies.attacks import FORGERIES, MOST_DELAY_S, MOST_JOIN_DELAY_S, SIMULATED, Effect, app, attacked
 from topologies.play import Play
 from topologies.scenario import load_scenario
@@ -63,7 +68,29 @@ def test_a_signal_ends_it_and_not_one_run_alone(tmp_path: Path, monkeypatch: pyt
     runs: list[float] = []
     monkeypatch.setattr(Play, "run", interrupt)
     done = CliRunner().invoke(app, [str(written(tmp_path, "mtcp")), "--only", "leave"])
-    assert (done.exit_code, done.stderr, len(runs)) == (1, "canopy: interrupted\n", 1)
+    assert (done.exit_code, done.stderr, len(runs)) == (130, "canopy: interrupted\n", 1)
+
+
+def test_a_signal_between_two_runs_ends_it_likewise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(attacks, "simulated", run)
+    done = CliRunner().invoke(app, [str(written(tmp_path, "mtcp")), "--only", "leave"])
+    assert (done.exit_code, done.stderr) == (143, "canopy: interrupted\n")
+
+
+def test_an_emulation_has_the_time_to_take_its_network_down(tmp_path: Path) -> None:
+    script = (
+        "import os, pathlib, signal, sys\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
+        "os.kill(os.getppid(), signal.SIGINT)\n"
+        "signal.sigwait([signal.SIGTERM])\n"
+        "pathlib.Path(sys.argv[1]).touch()\n"
+    )
+    with pytest.raises(Interrupted, match="SIGINT"), interruptible():
+        attacks._run([sys.executable, "-c", script, str(tmp_path / "down")])
+    assert (tmp_path / "down").exists()
 
 
 @pytest.mark.parametrize("protocol", ["mtcp", "rla", "tfmcc", "arbor"])
