@@ -30,7 +30,13 @@ from topologies.play import Play
 from topologies.results.page import PageError
 from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
-from topologies.results.run_folder import RunFolderError, create_run_folder, discard, remove_files
+from topologies.results.run_folder import (
+    RunFolderError,
+    create_run_folder,
+    discard,
+    discarded_if_interrupted,
+    remove_files,
+)
 from topologies.results.run_options import RunOptions
 from topologies.results.summary import INTERRUPTED, Summary, summarize
 from topologies.scenario.activity import ControllerRestart, LinkDelay, LinkRate, SwitchRestart, TcpFlow
@@ -103,6 +109,7 @@ def emulate_scenario(
     plan = make_plan(scenario)
     hop_secret = secrets.token_bytes(SECRET_BYTES) if needs_hop_keys(scenario) else None
     with (
+        discarded_if_interrupted(folder),
         interruptible(),
         running_testbed(plan, network_description(scenario, plan), options.switch, folder, hop_secret) as testbed,
         contextlib.ExitStack() as stack,

@@ -1,5 +1,6 @@
 """A run folder: everything that a run leaves behind, in one place (docs/emulation.md lists its files)."""
 
+import contextlib
 import itertools
 import json
 import shutil
@@ -8,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
+
+from engine.command.signals import Interrupted
 
 
 class RunFolderError(Exception):
@@ -103,6 +106,17 @@ def remove_files(folder: RunFolder) -> None:
 def discard(folder: RunFolder) -> None:
     """Remove it: nothing was run, and the command may be given again, corrected, with the same folder."""
     shutil.rmtree(folder.path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def discarded_if_interrupted(folder: RunFolder) -> Iterator[None]:
+    """Likewise, when a signal comes before there are results."""
+    try:
+        yield
+    except Interrupted:
+        if not folder.summary.exists():
+            discard(folder)
+        raise
 
 
 def _made(path: Path) -> Path:

@@ -29,7 +29,14 @@ from topologies.play import Play
 from topologies.results.page import PageError
 from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
-from topologies.results.run_folder import RunFolder, RunFolderError, create_run_folder, discard, remove_files
+from topologies.results.run_folder import (
+    RunFolder,
+    RunFolderError,
+    create_run_folder,
+    discard,
+    discarded_if_interrupted,
+    remove_files,
+)
 from topologies.results.run_options import RunOptions
 from topologies.results.series import RunSeries
 from topologies.results.summary import INTERRUPTED, Summary, summarize
@@ -103,7 +110,7 @@ def simulate_scenario(scenario: Scenario, options: SimulationOptions, view: Call
     plan = make_plan(scenario)
     _allow_files(scenario)
     until = scenario.duration if options.until is None else min(options.until, scenario.duration)
-    with interruptible(), contextlib.ExitStack() as stack:
+    with discarded_if_interrupted(folder), interruptible(), contextlib.ExitStack() as stack:
         agenda = Agenda()
         network, control = _build(scenario, plan, agenda, folder, options.program)
         if control is not None:

@@ -1,9 +1,17 @@
+import signal
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from topologies.results.run_folder import RunFolderError, SeriesWriter, create_run_folder, read_series
+from engine.command.signals import Interrupted
+from topologies.results.run_folder import (
+    RunFolderError,
+    SeriesWriter,
+    create_run_folder,
+    discarded_if_interrupted,
+    read_series,
+)
 
 NOW = datetime(2026, 3, 4, 5, 6, 7)
 
@@ -31,6 +39,16 @@ def test_a_given_folder_is_used_if_it_is_empty(scenario: Path, tmp_path: Path) -
     assert create_run_folder(scenario, "quick", out, NOW).path == out
     with pytest.raises(RunFolderError, match=r"out: exists already and is not an empty folder"):
         create_run_folder(scenario, "quick", out, NOW)
+
+
+def test_what_a_signal_ended_before_there_were_results_leaves_the_folder_free(scenario: Path, tmp_path: Path) -> None:
+    for has_results in (False, True):
+        folder = create_run_folder(scenario, "quick", tmp_path / "out", NOW)
+        if has_results:
+            folder.summary.write_text("{}")
+        with pytest.raises(Interrupted), discarded_if_interrupted(folder):
+            raise Interrupted(signal.SIGINT)
+        assert folder.path.exists() is has_results
 
 
 def test_a_folder_that_cannot_be_made_is_told_in_one_line(scenario: Path) -> None:

@@ -1,10 +1,13 @@
 import json
 import resource
+import signal
 from pathlib import Path
 
 import pytest
 
+from engine.command.signals import Interrupted
 from tests.topologies.simulation.runs import Run, session, simulate, tree
+from topologies.simulation import runner
 
 LOSSY = tree(", toward: {r4: {loss: 1 %}}") + session()
 
@@ -29,6 +32,16 @@ def test_every_receiver_gets_the_file(lossy: Run) -> None:
         assert receiver.goodput_bps
         assert 1e6 < receiver.goodput_bps < 10e6
         assert receiver.completed_at is not None
+
+
+def test_a_signal_before_it_begins_leaves_no_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise Interrupted(signal.SIGTERM)
+
+    monkeypatch.setattr(runner, "_build", interrupt)
+    with pytest.raises(Interrupted):
+        simulate(tmp_path / "run", tree() + session("1 kB"))
+    assert not (tmp_path / "run").exists()
 
 
 def test_as_many_files_may_be_open_as_there_are_traces(tmp_path: Path) -> None:
