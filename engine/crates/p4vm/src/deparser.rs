@@ -17,8 +17,10 @@ pub(crate) fn put_payload(m: &Machine<'_>, start: usize, out: &mut Vec<u8>) {
 }
 
 /// Update checksums and append the headers to `out`.
+#[inline(never)]
 pub(crate) fn put_headers(m: &mut Machine<'_>, out: &mut Vec<u8>) {
     let program = m.program;
+    phv::mark_all(m.phv, &program.live.groups);
     for checksum in program.checksums.iter().filter(|checksum| checksum.update) {
         if checksum.condition.as_ref().is_some_and(|condition| !condition.eval(m.env(&[]))) {
             continue;

@@ -157,9 +157,6 @@ impl Switch {
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
             let mut tables = Tables { tables, profiles, flows, key };
             let native = native.is_some_and(|native| native.control(true, &mut m, &mut tables));
-            if !native {
-                phv::mark_all(m.phv, &program.live.groups);
-            }
             match recorder {
                 None if native => {}
                 None => pipeline::run(&mut m, &mut tables, &program.egress, &mut Silent),
@@ -188,7 +185,6 @@ impl Switch {
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
         let start = out.len();
         if !native.is_some_and(|native| native.deparse(&mut m, &mut Tables { tables, profiles, flows, key }, out)) {
-            phv::mark_all(m.phv, &program.live.groups);
             deparser::put_headers(&mut m, out);
         }
         let is_apart = leaving.apart && m.state.recirculate == 0 && m.state.truncate.is_none();
@@ -206,6 +202,7 @@ impl Switch {
     }
 
     /// An egress clone has the headers as egress left them, and only the metadata of its list.
+    #[cold]
     fn clone_at_egress(
         &mut self,
         program: &Program,
@@ -248,6 +245,7 @@ impl Switch {
     }
 
     /// A recirculated packet enters ingress as it was deparsed, with the fields of its list.
+    #[cold]
     fn recirculate(
         &mut self,
         program: &Program,

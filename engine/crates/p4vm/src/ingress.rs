@@ -186,7 +186,9 @@ impl Switch {
             if let Some((session, fields)) = clone {
                 self.clone_at_ingress(program, packet, (session, fields), passes, copies);
             }
-            self.digest(program, port, digest);
+            if digest != 0 {
+                self.digest(program, port, digest);
+            }
             if failed {
                 self.stats.drop_assert += 1;
                 self.trace_line(traced, format_args!("Dropping packet: an assertion failed"));
@@ -209,6 +211,7 @@ impl Switch {
     }
 
     /// A blank header vector with the fields of a list kept from the pass before.
+    #[cold]
     pub(crate) fn next_pass(&mut self, program: &Program, fields: u32) {
         let Work { phv, other, copied, .. } = &mut *self.work;
         copied.settle(phv, &program.live.groups);
@@ -234,6 +237,7 @@ impl Switch {
     }
 
     /// An ingress clone is the packet as it came in, parsed again, with the fields of its list.
+    #[cold]
     fn clone_at_ingress(
         &mut self,
         program: &Program,
@@ -267,7 +271,6 @@ impl Switch {
         };
         let mut m =
             Machine { program, phv: other, state: &mut copy_state, payload: &[], externs, scratch, now_ns: *now_ns };
-        phv::mark_all(m.phv, &program.live.groups);
         let parsed = parser::parse(&mut m, packet, value_sets, key, &mut Silent);
         phv::reset_metadata(program, other);
         keep_fields(program, fields, other, original);
@@ -332,10 +335,9 @@ impl Switch {
         }
     }
 
+    #[cold]
     fn digest(&mut self, program: &Program, port: u16, list: u32) {
-        let Some(list) = program.learn_lists.get(list as usize).and_then(Option::as_ref).filter(|_| list != 0) else {
-            return;
-        };
+        let Some(list) = program.learn_lists.get(list as usize).and_then(Option::as_ref) else { return };
         let Options { digest_rate, digest_repeat_rate, max_events, .. } = self.options;
         if !self.digest_limits.port(port, digest_rate, self.now_ns) {
             self.stats.digests_limited += 1;
@@ -369,10 +371,7 @@ fn ingress_pass<'a, O: Observer>(
     let program = m.program;
     let meta = &program.intrinsics;
     let parsed = native.and_then(|native| native.parse(m, tables, packet, value_sets));
-    let parsed = parsed.unwrap_or_else(|| {
-        phv::mark_all(m.phv, &program.live.groups);
-        parser::parse(m, packet, value_sets, tables.key, observer)
-    });
+    let parsed = parsed.unwrap_or_else(|| parser::parse(m, packet, value_sets, tables.key, observer));
     // It comes while checksums are verified.
     tables.flows.expect(m.phv).into_iter().for_each(prefetch);
     m.payload = packet.get(parsed.consumed..).unwrap_or_default();
@@ -384,7 +383,6 @@ fn ingress_pass<'a, O: Observer>(
     stats.checksum_errors += u64::from(checksum_error);
     observer.pipeline(m, "ingress");
     if !native.is_some_and(|native| native.control(false, m, tables)) {
-        phv::mark_all(m.phv, &program.live.groups);
         pipeline::run(m, tables, &program.ingress, observer);
     }
     parsed.consumed

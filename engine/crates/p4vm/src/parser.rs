@@ -31,6 +31,7 @@ pub(crate) struct Parsed {
 }
 
 /// Parse from the beginning. On an error the packet keeps what was extracted before it.
+#[inline(never)]
 pub(crate) fn parse<O: Observer>(
     m: &mut Machine<'_>,
     data: &[u8],
@@ -38,6 +39,7 @@ pub(crate) fn parse<O: Observer>(
     key: &mut Vec<u64>,
     observer: &mut O,
 ) -> Parsed {
+    phv::mark_all(m.phv, &m.program.live.groups);
     let parsed = walk(m, data, sets, key, observer);
     observer.parsed(m, parsed.error);
     parsed
@@ -330,6 +332,7 @@ fn matches(case: &Case, key: &[u64], sets: &[ValueSetState]) -> bool {
 }
 
 /// Compare the checksums that the program verifies with what it computes; true: one of them is wrong.
+#[inline(never)]
 pub(crate) fn checksum_error(m: &mut Machine<'_>) -> bool {
     let program = m.program;
     let mut wrong = false;

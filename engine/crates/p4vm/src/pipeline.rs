@@ -18,7 +18,9 @@ pub(crate) struct Tables<'a> {
 }
 
 /// Run a control to its end or an `exit`. The loader has made sure that it has no cycle.
+#[inline(never)]
 pub(crate) fn run<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, control: &Pipeline, observer: &mut O) {
+    phv::mark_all(m.phv, &m.program.live.groups);
     let mut next = control.start;
     while next != END && !m.state.exit {
         next = match m.program.nodes.get(next as usize) {

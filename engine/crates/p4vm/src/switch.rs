@@ -156,8 +156,9 @@ impl Switch {
         }
     }
 
-    /// The metadata that the machine has to write: a trace shows all of it.
-    #[inline]
+    /// The metadata that the machine has to write: a trace shows all of it. Not inlined: which of both it is would be
+    /// asked for each of its fields.
+    #[inline(never)]
     pub(crate) fn told<'p>(&self, program: &'p Program) -> &'p Intrinsics {
         if self.trace.is_some() {
             &program.intrinsics
