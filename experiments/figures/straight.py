@@ -7,8 +7,8 @@ from typing import Final, TypeAlias
 
 from experiments.figures.extents import PLACE
 
-WITHIN: Final = 2.0
-"""Tenths of a point (ours): a quarter of the thinnest line's width."""
+WITHIN: Final = 4.0
+"""Tenths of a point (ours): half the thinnest line's width."""
 _LINES: Final = re.compile(r"(?:[lhv][^A-Za-z]*)+")
 _STEPS: Final = re.compile(r"([lhv])([^A-Za-z]*)")
 _Place: TypeAlias = tuple[int, int]
