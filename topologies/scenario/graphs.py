@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from topologies.scenario.generators import GeneratorError, Made, MadeLink
 from topologies.scenario.network import Strict
+from topologies.scenario.text import read_bounded
 
 MAX_SWITCHES = 1_000
 """Nodes of a graph (ours)."""
@@ -138,9 +139,7 @@ def _too_many(nodes: int) -> str:
 def _read(path: Path) -> Any:
     """The simple graph of a GML file: parallel edges are one, directions and loops are left out."""
     try:
-        if path.stat().st_size > MAX_FILE:
-            raise GeneratorError(f"{path}: larger than {MAX_FILE} bytes")
-        lines = path.read_text(encoding="utf-8", errors="replace").encode("ascii", "replace").decode().splitlines()
+        lines = read_bounded(path, MAX_FILE).decode(errors="replace").encode("ascii", "replace").decode().splitlines()
     except OSError as error:
         raise GeneratorError(f"{path}: {error.strerror or error}") from None
     import networkx  # as above

@@ -16,6 +16,7 @@ from topologies.scenario.errors import FieldPath, Finding, Problem, ScenarioErro
 from topologies.scenario.expand import Expansion, GeneratedNetwork, may_be_short
 from topologies.scenario.fields import unknown_field
 from topologies.scenario.scenario import Scenario
+from topologies.scenario.text import read_bounded
 
 _BOOLEAN_TAG = "tag:yaml.org,2002:bool"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
@@ -189,6 +190,10 @@ def _duplicate_keys(node: yaml.Node, path: FieldPath, file: str, seen: set[int])
             yield from _duplicate_keys(value, (*path, name), file, seen)
 
 
+MAX_FILE = 16_000_000
+"""Bytes of a scenario (ours): some 100,000 hosts."""
+
+
 def load_scenario(
     path: Path, *, check_files: bool = False, purpose: Purpose | None = None, warn: Callable[[str], None] | None = None
 ) -> Scenario:
@@ -197,7 +202,7 @@ def load_scenario(
     With `check_files` the files to be sent must exist; a relative path starts at the scenario's folder. With a
     `purpose`, what cannot be run in that way is wrong too. `warn` is told what can be run but is hardly meant so."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bounded(path, MAX_FILE).decode()
     except OSError as error:
         raise ScenarioError([Problem(str(path), None, (), error.strerror or str(error))]) from None
     except UnicodeDecodeError as error:

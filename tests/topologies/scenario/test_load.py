@@ -82,6 +82,8 @@ def test_a_missing_file_and_one_that_is_not_text_are_told(tmp_path: Path) -> Non
     (tmp_path / "binary.yaml").write_bytes(b"name: \xff\xfe")
     with pytest.raises(ScenarioError, match="not UTF-8 text"):
         load_scenario(tmp_path / "binary.yaml")
+    with pytest.raises(ScenarioError, match="/dev/zero: File too large"):
+        load_scenario(Path("/dev/zero"))
 
 
 def test_poisson_streams_are_only_simulated(tmp_path: Path) -> None:
