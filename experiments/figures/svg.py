@@ -26,8 +26,8 @@ STYLE: Final[Mapping[Any, Any]] = {
 }
 """matplotlib's settings: letters as text and not as outlines; Verdana has the same widths where there is no DejaVu."""
 _NAMESPACE: Final = "http://www.w3.org/2000/svg"
-_PATH, _USE, _TEXT, _SHEET, _GROUP, _DEFINITIONS, _CLIP_PATH = (
-    f"{{{_NAMESPACE}}}{name}" for name in ("path", "use", "text", "style", "g", "defs", "clipPath")
+_PATH, _USE, _TEXT, _SPAN, _SHEET, _GROUP, _DEFINITIONS, _CLIP_PATH = (
+    f"{{{_NAMESPACE}}}{name}" for name in ("path", "use", "text", "tspan", "style", "g", "defs", "clipPath")
 )
 _PNG: Final = "data:image/png;base64,"
 _HREF: Final = "{http://www.w3.org/1999/xlink}href"
@@ -169,7 +169,7 @@ def _shorten(element: Element, names: Mapping[str, str], shapes: Mapping[str, st
     """An element's attributes, in place. `shapes`: markers by id, with their styles."""
     attributes = element.attrib
     element.tail = None
-    if element.tag not in (_TEXT, _SHEET):
+    if element.tag not in (_TEXT, _SPAN, _SHEET):
         element.text = None
     if (name := names.get(attributes.pop("id", ""))) is not None:
         attributes["id"] = name

@@ -114,9 +114,9 @@ def _distribution(axes: Axes, table: pl.DataFrame, protocols: Sequence[str], nam
         of_it = table.filter(pl.col("protocol") == protocol)
         if name in _ALONE:
             of_it = of_it.filter(pl.col("tcps") == 0)
-        values = sorted(max(value, _LEAST) for value in of_it[name].drop_nulls().to_list())
-        shares = [(place + 1) / len(values) for place in range(len(values))]
-        axes.step(values, shares, where="post", color=_colour(number), linewidth=1.2)
+        values = [max(value, _LEAST) for value in of_it[name].drop_nulls().to_list()]
+        if values:
+            axes.ecdf(values, color=_colour(number), linewidth=1.2)
     for bound in bounds:
         axes.axvline(bound, color=_SOFT, linewidth=0.8, linestyle=":")
     _logarithmic(axes)

@@ -1,3 +1,4 @@
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -26,6 +27,10 @@ def scattered() -> str:
 def test_each_quantity_and_dimension_has_its_axes(scattered: str) -> None:
     assert {label for label, _ in QUANTITIES.values()} | {"tfmcc"} <= texts(distributions(TABLE, ["tfmcc"]))
     assert {*SCATTERED.values(), "tfmcc", "droptail"} <= texts(scattered)
+
+
+def test_one_cell_is_seen() -> None:
+    assert not re.search(r' d="M\d+ \d+"', distributions(TABLE.head(1), ["tfmcc"]))
 
 
 def test_pictures_are_the_same_for_the_same_table(scattered: str) -> None:
