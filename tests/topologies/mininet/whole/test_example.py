@@ -1,5 +1,6 @@
 """Two of the programs in Mininet, in one network: what each switch runs is its own affair."""
 
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from mininet.net import Mininet
 
-from topologies.mininet.example import QUEUE_PACKETS, Came, datagrams, hops_of, network
+from topologies.mininet.example import QUEUE_PACKETS, Came, datagrams, hops_of, network, telemetry
 
 pytestmark = pytest.mark.emulation
 
@@ -23,6 +24,18 @@ def net() -> Iterator[Mininet]:
     finally:
         made.stop()
         assert list(Path(tempfile.gettempdir()).glob("canopy-s[12]-*")) == []
+
+
+def test_of_probes_at_once_later_ones_wait_longer() -> None:
+    """In a network that is there before the others'."""
+    net = network({"s1": "telemetry", "s2": "telemetry"})
+    try:
+        net.start()
+        waits = [float(wait) for wait in re.findall(r"s1 port 3: \d+ ahead, ([\d.]+) ms", telemetry(net))]
+    finally:
+        net.stop()
+    assert len(waits) == 10
+    assert 2 < max(waits) == waits[-1]
 
 
 def test_datagrams_are_forwarded_and_lose_a_hop_each(net: Mininet) -> None:
