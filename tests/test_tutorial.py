@@ -71,17 +71,21 @@ def test_commands_that_need_no_root(folder: Path, capsys: pytest.CaptureFixture[
     for page in PAGES:
         if page.stem == EMULATED:
             continue
+        shown = ""
         for command in commands(page):
             words = command.split()
             if words[0] == "canopy":
                 status = assemble.run(words[1:])
                 told = capsys.readouterr()
+                shown += told.out
                 assert status == 0, f"{page.name}: {command}\n{told.out}\n{told.err}"
             elif words[0] == "sudo":
                 name = command.partition(EXAMPLE)[2]
                 assert name in ("basic", "ecn", "telemetry"), command
             elif words[0] == "cp" or shutil.which(words[0]):
                 subprocess.run(words, check=True, cwd=folder)
+        for packets in re.findall(r"`(mtcp \w+)`", page.read_text("utf-8")):
+            assert f"  {packets} " in shown, f"{page.name}: no {packets}"
     for figure in FIGURES:
         check_figure(folder, *figure)
 

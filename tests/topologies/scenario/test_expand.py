@@ -149,3 +149,20 @@ def test_the_documents_network_is_one() -> None:
     block = next(part for part in page.split("\n\n") if part.startswith("    network:"))
     scenario = parse_scenario("name: page\nduration: 1 s\n" + textwrap.dedent(block))
     assert (len(scenario.switches), len(scenario.hosts)) == (6, 26)
+
+
+def test_the_documents_fields_make_a_scenario(tmp_path: Path) -> None:
+    """Those that a simulation alone uses in a network of the test's."""
+    docs = Path(__file__).parents[3] / "docs"
+    fields = (docs / "scenario.md").read_text("utf-8").partition("## The fields\n\n")[2].partition("\n\nAn ")[0]
+    (tmp_path / "data.bin").write_bytes(b"data")
+    assert len(parse_scenario(textwrap.dedent(fields), str(tmp_path / "page.yaml")).faults) == 7
+    simulated = (docs / "simulation.md").read_text("utf-8").partition("sizes of UDP.\n\n")[2].partition("\n\nLinks ")[0]
+    text = "name: page\nduration: 1 s\nlinks: [{between: [a, core]}, {between: [b, core]}]\n" + textwrap.dedent(
+        simulated
+    )
+    session = (
+        "{id: 1, protocol: mtcp, sender: a, group: 232.1.0.1, port: 5001, size: 1 kB, receivers: [b], security: group}"
+    )
+    text = text.replace("nodes:\n", f"sessions: [{session}]\nnodes:\n  b: {{kind: host}}\n", 1)
+    assert len(parse_scenario(text, "page.yaml").traffic) == 3
