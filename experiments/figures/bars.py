@@ -45,7 +45,6 @@ def draw_columns(
             xerr=[half_width(bar.estimate) for bar in bars],
             color=[COLOURS[series.index(bar.series) % len(COLOURS)] for bar in bars],
             height=0.7,
-            capsize=2,
             error_kw={"lw": 0.8},
         )
         axes.set_xlim(0, None if any(bar.estimate.mean > 0 for bar in bars) else 1)
