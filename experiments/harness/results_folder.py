@@ -71,19 +71,18 @@ def details(result: RowResult, made: Made) -> dict[str, Any]:
 def _key(outcome: Outcome) -> tuple[object, ...]:
     """What the quantities of a case have in common."""
     case = outcome.case
-    return case.label, case.world, kept_digest(case.document), case.x
+    return case.label, case.world, kept_digest(case.document)
 
 
 def _case(outcomes: Iterable[Outcome], world_of_all: str | None) -> dict[str, Any]:
     """The quantities of a case, of each the values of all runs, and what it is held against where that is known."""
     quantities = list(outcomes)
-    label, world, digest, x = _key(quantities[0])
+    label, world, digest = _key(quantities[0])
     references = {one.quantity: one.reference for one in quantities if one.reference is not None}
     return {
         "case": label,
         **({} if world == world_of_all else {"world": world}),
         "scenario": digest,
-        "x": x,
         **({"references": references} if references else {}),
         "values": {
             one.quantity: [value if math.isfinite(value) else None for value in one.values] for one in quantities
