@@ -58,7 +58,10 @@ class SimpleSwitchProcess:
     `on_message` gets what comes over P4Runtime's stream, in a thread of its own."""
 
     def __init__(
-        self, executable: str, cpu_port: int, on_message: Callable[[p4r.StreamMessageResponse], None] | None = None
+        self,
+        executable: str,
+        cpu_port: int | None,
+        on_message: Callable[[p4r.StreamMessageResponse], None] | None = None,
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="canopy-bmv2-")
         addresses = [f"unix:{self._folder.name}/{name}" for name in ("p4runtime", "dataplane")]
@@ -72,7 +75,7 @@ class SimpleSwitchProcess:
             "-L",
             "off",
         ]
-        command += ["--", "--cpu-port", str(cpu_port)]
+        command += ["--", *(["--cpu-port", str(cpu_port)] if cpu_port is not None else [])]
         command += ["--grpc-server-addr", addresses[0], "--dp-grpc-server-addr", addresses[1]]
         # One for each of v1model's priorities; without it packets of a priority above 0 are dropped.
         command += ["--priority-queues", "8"]

@@ -49,24 +49,24 @@ class Side(Protocol):
 class Embedded:
     """The embedded switch in process, behind the P4Runtime server's own translation."""
 
-    def __init__(self, program: Program) -> None:
-        self._path = MemoryDataPath(cpu_port=CPU_PORT)
+    def __init__(self, program: Program, cpu_port: int | None = CPU_PORT) -> None:
+        self._path = MemoryDataPath(cpu_port=cpu_port)
         config = p4r.ForwardingPipelineConfig(p4info=program.p4info, p4_device_config=program.json.encode())
-        self._pipeline = build_pipeline(config, self._path)
-        self._path.install(self._pipeline.switch)
+        self.pipeline = build_pipeline(config, self._path)
+        self._path.install(self.pipeline.switch)
 
     def write(self, updates: Sequence[p4r.Update]) -> list[int]:
         return [self._write(update) for update in updates]
 
     def _write(self, update: p4r.Update) -> int:
         try:
-            apply_update(self._pipeline, update)
+            apply_update(self.pipeline, update)
         except P4RuntimeError as error:
             return error.code
         return rpc_code.OK
 
     def read(self, request: p4r.Entity) -> list[p4r.Entity]:
-        return list(read_entity(self._pipeline, request))
+        return list(read_entity(self.pipeline, request))
 
     def send(self, port: int, packet: bytes) -> list[Output]:
         return self._path.process(port, packet)
@@ -75,9 +75,9 @@ class Embedded:
         told = []
         for event in self._path.wait_events(0)[1]:
             if event["kind"] == "packet_in":
-                if (message := decode_packet_in(event["packet"], self._pipeline.packet_in)) is not None:
+                if (message := decode_packet_in(event["packet"], self.pipeline.packet_in)) is not None:
                     told.append(_packet_in(message))
-            elif event["kind"] == "digest" and (digest := self._pipeline.digest_named(event["digest"])) is not None:
+            elif event["kind"] == "digest" and (digest := self.pipeline.digest_named(event["digest"])) is not None:
                 lists = (digest.learn(tuple(fields), 0.0) for fields in event["values"])
                 told += [data for learned in lists if learned is not None for data in _digests(learned)]
         return told
@@ -89,10 +89,14 @@ class Embedded:
 class Reference:
     """simple_switch_grpc."""
 
-    def __init__(self, program: Program, executable: str) -> None:
+    def __init__(self, program: Program, executable: str, cpu_port: int | None = CPU_PORT) -> None:
         """Raises NoReferenceError."""
         self._told: list[bytes] = []
-        self._process = SimpleSwitchProcess(executable, CPU_PORT, self._receive)
+        self._process = SimpleSwitchProcess(executable, cpu_port, self._receive)
+        self.load(program)
+
+    def load(self, program: Program) -> None:
+        """In place of the one before. Raises NoReferenceError."""
         try:
             self._process.push(program.p4info, program.json)
         except grpc.RpcError as error:
