@@ -80,8 +80,10 @@ class Explainer:
     def journey(self, name: str) -> list[Stop]:
         """The packet `SWITCH:NUMBER` at all switches, from the first on. ExplainError when there is none."""
         switch, _, number = name.rpartition(":")
-        if switch not in self._wiring.switches or not number.isdecimal() or len(number) > _MOST_DIGITS:
+        if not switch or not number.isdecimal() or len(number) > _MOST_DIGITS:
             raise ExplainError(f"{name}: a packet is called SWITCH:NUMBER, as in `s1:507`")
+        if switch not in self._wiring.switches:
+            raise ExplainError(f"{switch}: the run has no such switch")
         stops: list[Stop] = []
         with intact(self._store.path):
             waiting = [self._first(switch, int(number))]

@@ -99,7 +99,7 @@ def test_merged_feedback_names_the_summary_that_carries_it_on(store: Store) -> N
 
 def test_names_of_no_packet_are_refused(store: Store) -> None:
     explainer = Explainer(store)
-    for name, words in (("s1:99999999", "no such packet"), ("s9:1", "SWITCH:NUMBER"), ("s1:x", "SWITCH:NUMBER")):
+    for name, words in (("s1:99999999", "no such packet"), ("s9:1", "no such switch"), ("s1:x", "SWITCH:NUMBER")):
         with pytest.raises(ExplainError, match=words):
             explainer.journey(name)
 
