@@ -377,8 +377,10 @@ fn ingress_pass<'a, O: Observer>(
     m.payload = packet.get(parsed.consumed..).unwrap_or_default();
     phv::set_field(m.phv, meta.parser_error, u64::from(parsed.error));
     stats.parser_errors += u64::from(parsed.error != program.errors.no_error);
-    let checksum_error = native.and_then(|native| native.checksum_error(m, tables));
-    let checksum_error = checksum_error.unwrap_or_else(|| parser::checksum_error(m));
+    let checksum_error = !program.checksums.is_empty() && {
+        let found = native.and_then(|native| native.checksum_error(m, tables));
+        found.unwrap_or_else(|| parser::checksum_error(m))
+    };
     phv::set_field(m.phv, meta.checksum_error, u64::from(checksum_error));
     stats.checksum_errors += u64::from(checksum_error);
     observer.pipeline(m, "ingress");

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::ir::{Field, Groups, Header, Marks, Program, BLOCK, MARKS};
-use crate::value::{mask64, words_for};
+use crate::value::words_for;
 
 /// The words of a field's value, without a varbit's length.
 pub(crate) fn value_words(field: &Field) -> std::ops::Range<usize> {
@@ -44,7 +44,7 @@ pub(crate) fn set(phv: &mut [u64], word: u32, value: u64) {
 #[inline]
 pub(crate) fn set_field(phv: &mut [u64], field: Option<Field>, value: u64) {
     if let Some(field) = field {
-        set(phv, field.word, value & mask64(field.bits));
+        set(phv, field.word, value & field.mask);
     }
 }
 

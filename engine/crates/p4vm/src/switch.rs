@@ -233,7 +233,8 @@ impl Switch {
         if !copies.is_empty() {
             self.drain(now_ns, &mut copies, out);
         }
-        std::mem::swap(&mut self.work.copies, &mut copies);
+        // What was in its place meanwhile has no memory: to drop it would be a call.
+        std::mem::forget(std::mem::replace(&mut self.work.copies, copies));
     }
 
     /// Egress of copies, and of those that it makes.

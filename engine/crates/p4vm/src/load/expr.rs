@@ -65,7 +65,7 @@ pub(crate) fn target(at: &At<'_>, scope: &Scope<'_>) -> Result<(Target, Field)> 
 }
 
 fn plain(word: u32, bits: u32, signed: bool) -> (Target, Field) {
-    let field = Field { word, bits, signed, saturating: false, varbit: false };
+    let field = Field { signed, ..Field::plain(word, bits) };
     (Target::Field(field), field)
 }
 

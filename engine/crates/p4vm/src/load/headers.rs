@@ -235,7 +235,7 @@ impl Headers {
         let field = at.at(1)?;
         let header = self.headers.get(index as usize).ok_or_else(|| at.error("no such header"))?;
         if field.str()? == "$valid$" {
-            let valid = Field { word: header.base, bits: 1, signed: false, saturating: false, varbit: false };
+            let valid = Field::plain(header.base, 1);
             return Ok((index, valid));
         }
         let position = field_position(header, &field)?;
@@ -320,7 +320,8 @@ fn header_type(at: &At<'_>, name: String) -> Result<HeaderType> {
         } else {
             entry.at(1)?.number(u64::from(MAX_FIELD_BITS))? as u32
         };
-        let field = Field { word: words, bits: width, signed: flag(2), saturating: flag(3), varbit: var };
+        let how = Field::plain(words, width);
+        let field = Field { signed: flag(2), saturating: flag(3), varbit: var, ..how };
         words += words_for(width) + u32::from(var);
         if words > MAX_WORDS {
             return Err(too_large(at));

@@ -277,7 +277,7 @@ mod tests {
     use crate::ir::{Action, Args, Expr, Field, FieldList, Header, Intrinsics, Pipeline, Target, Value};
 
     fn field(word: u32) -> Field {
-        Field { word, bits: 32, signed: false, saturating: false, varbit: false }
+        Field::plain(word, 32)
     }
 
     fn value(word: u32) -> Expr {

@@ -125,12 +125,12 @@ fn key_field(at: &At<'_>, names: &Names) -> Result<KeyField> {
         if bits > MAX_FIELD_BITS {
             return Err(target.error("wider than any field"));
         }
-        let field = Field { word: 0, bits, signed: false, saturating: false, varbit: false };
+        let field = Field::plain(0, bits);
         (field, Some(value), String::new())
     } else if kind == MatchKind::Valid {
         let header = names.headers.header(&target)?;
         let word = names.headers.headers.get(header as usize).map_or(0, |header| header.base);
-        let valid = Field { word, bits: 1, signed: false, saturating: false, varbit: false };
+        let valid = Field::plain(word, 1);
         (valid, None, target.str()?.to_owned())
     } else {
         let (_, field) = names.headers.field(&target)?;

@@ -19,7 +19,7 @@ fn assigning(values: &[(Expr, u32)]) -> Program {
     let mut program = load::from_json(L2).unwrap();
     let mut word = PHV_WORDS as u32;
     let body = values.iter().map(|(value, bits)| {
-        let to = Field { word, bits: *bits, signed: false, saturating: false, varbit: false };
+        let to = Field::plain(word, *bits);
         word += words_for(*bits);
         Primitive::Assign { to: Target::Field(to), value: value.clone() }
     });

@@ -15,7 +15,7 @@ fn fields(kinds: [MatchKind; 3]) -> Vec<KeyField> {
         name: String::new(),
         kind,
         bits,
-        field: Field { word: 0, bits, signed: false, saturating: false, varbit: false },
+        field: Field::plain(0, bits),
         expr: None,
         mask: None,
     };
