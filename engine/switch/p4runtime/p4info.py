@@ -317,8 +317,9 @@ def _match_fields(
 ) -> tuple[MatchFieldInfo, ...]:
     result = []
     for f in fields:
-        if f.WhichOneof("match") != "match_type" or f.match_type == p4i.MatchField.UNSPECIFIED:
-            raise unimplemented(f"{owner}: match kind {f.other_match_type!r} of field {f.name!r} is not supported")
+        kind = f.other_match_type or f.match_type
+        if kind == p4i.MatchField.UNSPECIFIED or kind not in MATCH_TYPE_NAMES:
+            raise unimplemented(f"{owner}: match kind {kind!r} of field {f.name!r} is not supported")
         width, translated, names = widths.of(f.bitwidth, f.type_name.name)
         if names is not None and f.match_type not in (p4i.MatchField.EXACT, p4i.MatchField.OPTIONAL):
             raise invalid_argument(f"{owner}: field {f.name!r} is of strings, which only match exactly")

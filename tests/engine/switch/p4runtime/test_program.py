@@ -106,6 +106,7 @@ def test_a_difference_is_refused_with_the_objects_name(message: str, change: Cal
         ("direct resource 0x5 that is not declared", lambda i: i.tables[0].direct_resource_ids.append(5)),
         ("bound to an undeclared table", lambda i: setattr(i.direct_counters[0], "direct_table_id", 5)),
         ("match kind 'hash' of field", lambda i: setattr(i.tables[0].match_fields[0], "other_match_type", "hash")),
+        ("match kind 1 of field", lambda i: setattr(i.tables[0].match_fields[0], "match_type", 1)),  # none has it
     ],
 )
 def test_a_p4info_with_a_contradiction_is_refused(message: str, change: Callable[[p4i.P4Info], object]) -> None:
