@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Collection, Iterable
 from ipaddress import IPv4Address
@@ -23,6 +22,7 @@ from controller.groups import GroupKey
 from controller.members import MemberTable, Place
 from controller.network import Network
 from controller.statedir import DOWN_LINKS_NAME, MEMBERS_NAME
+from engine.command.whole import write_whole
 
 LOG = logging.getLogger("canopy.controller")
 
@@ -108,9 +108,7 @@ def _read(path: Path, otherwise: str) -> Any:
 
 
 def _write(path: Path, value: Iterable[Any]) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        temporary.write_text(json.dumps(value), "utf-8")
-        os.replace(temporary, path)
+        write_whole(path, json.dumps(value))
     except OSError as error:
         LOG.warning("%s: %s; a restarted controller would not know", path, error)

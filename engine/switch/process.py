@@ -26,6 +26,7 @@ from engine.command.lines import complain
 from engine.command.listen import MAX_TCP_PORT, parse_address
 from engine.command.notify import notify
 from engine.command.tls import TlsFileError, check_tls_files
+from engine.command.whole import write_whole
 from engine.switch.backend import Backend
 from engine.switch.limits import NO_LIMITS, Limits
 from engine.switch.link_monitor import LinkMonitor
@@ -336,12 +337,10 @@ def _read_p4info(path: Path) -> p4i.P4Info:
 
 async def _write_stats(datapath: LiveDataPath, path: Path) -> None:
     """Keep a file of port statistics up to date; a reader sees a whole file at any time."""
-    draft = path.with_name(path.name + ".new")
     while True:
         with suppress(OSError, EngineError):
             stats = {"ports": datapath.port_stats(), "switch": datapath.switch_stats(), "backend": datapath.backend()}
-            draft.write_text(json.dumps(stats) + "\n")
-            os.replace(draft, path)
+            write_whole(path, json.dumps(stats) + "\n")
         await asyncio.sleep(STATS_INTERVAL_S)
 
 

@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from engine.command import whole
 from experiments.harness.runs import Finished, Programs, Run, RunError, execute, in_parallel
 
 Metrics: TypeAlias = dict[str, Any]
@@ -89,10 +89,8 @@ def make_folder(folder: Path) -> None:
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all, for whoever writes it may be killed at any time. JobsError."""
-    scratch = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        scratch.write_bytes(content.encode() if isinstance(content, str) else content)
-        scratch.replace(path)
+        whole.write_whole(path, content)
     except OSError as error:
         raise JobsError(f"{path}: {error.strerror or error}") from None
 

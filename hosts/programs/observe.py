@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import os
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from engine.command.whole import write_whole
 from hosts.endpoint import Endpoint
 from hosts.protocol import Session
 
@@ -85,9 +85,7 @@ def to_json(value: Any) -> str:
 
 def replace_json(path: Path, content: Mapping[str, object]) -> None:
     """Put a JSON file in the place of the one before, as a whole. Raises OSError."""
-    part = path.with_name(f".{path.name}.tmp")
-    part.write_text(to_json(content), encoding="ascii")
-    os.replace(part, path)
+    write_whole(path, to_json(content))
 
 
 class StatusFile:

@@ -18,6 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final, NoReturn
 
+from engine.command.whole import write_whole
 from topologies.emulation.kernel import enter_network_namespace, network_namespace, process_start_time
 
 MARK = "CANOPY_EMULATION"
@@ -117,9 +118,7 @@ def _is_held(path: Path) -> bool:
 
 def write_record(path: Path, emulation: Emulation) -> None:
     """Write `emulation.json` whole."""
-    partial = path / ".emulation.json.tmp"
-    partial.write_text(json.dumps(asdict(emulation), indent=2) + "\n", encoding="utf-8")
-    partial.rename(path / "emulation.json")
+    write_whole(path / "emulation.json", json.dumps(asdict(emulation), indent=2) + "\n")
 
 
 def read_record(path: Path) -> Emulation | None:

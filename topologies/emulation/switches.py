@@ -10,6 +10,7 @@ from typing import Any
 
 from controller.network import CPU_PORT
 from engine.command.programs import module_command
+from engine.command.whole import write_whole
 from topologies.emulation.network import SWITCH_START_S, SwitchKind
 from topologies.emulation.nodes import P4Switch, run_in
 from topologies.emulation.traffic_control import describe_lacks, tc_plan, traffic_control_kinds
@@ -61,9 +62,7 @@ class EmbeddedSwitch(P4Switch):
     def _write_links(self) -> Path:
         """As a whole, for the switch may read it at any time."""
         path = self._state / "switches" / f"{self.name}.links.json"
-        draft = path.with_name(path.name + ".new")
-        draft.write_text(json.dumps(port_links(self.plan, self._seed), indent=2) + "\n", encoding="utf-8")
-        draft.replace(path)
+        write_whole(path, json.dumps(port_links(self.plan, self._seed), indent=2) + "\n")
         return path
 
 
