@@ -70,6 +70,13 @@ def reserve(file: int, start: int, length: int) -> None:
             raise OSError(error, os.strerror(error))
 
 
+def _to_disk(file: int, start: int) -> None:
+    """Have the disk begin with a block, or wait for its turn: what is left for the end to sync, while the sender waits,
+    is less than the disk's queue and not all that memory holds. (Linux writes what it is to forget.)"""
+    with contextlib.suppress(OSError):  # a file system that does not know: `become` syncs all of it
+        os.posix_fadvise(file, start, BLOCK_BYTES, os.POSIX_FADV_DONTNEED)
+
+
 class Part:
     """One, open and locked. Raises FileError when somebody else writes it, OSError when it cannot be written."""
 
@@ -175,6 +182,7 @@ class Part:
             if self._journal is not None and self.written % BLOCK_BYTES == 0:
                 place = JOURNAL.size + (self.written // BLOCK_BYTES - 1) * DIGEST_BYTES
                 os.pwrite(self._journal, self._digest.digest(), place)
+                _to_disk(self._file, self.written - BLOCK_BYTES)
             data = data[count:]
 
     @property

@@ -252,3 +252,12 @@ def test_leftovers(folder: int, tmp_path: Path) -> None:
         assert list(remove_leftovers(tmp_path, resumable=False)) == [".alone.hash-01234567", ".small.part-01234567"]
         assert list(remove_leftovers(tmp_path, resumable=True)) == [part_name(ENTRY)]
     assert sorted(os.listdir(tmp_path)) == [".kept.part", ".locked.part-01234567"]
+
+
+def test_the_disk_begins_with_every_block_that_is_whole(
+    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun_with = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda file, start, size, advice: begun_with.append((start, size, advice)))
+    finish(begun(folder), tmp_path)
+    assert begun_with == [(start, BLOCK, os.POSIX_FADV_DONTNEED) for start in range(0, 3 * BLOCK, BLOCK)]
