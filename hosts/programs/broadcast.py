@@ -151,7 +151,7 @@ async def send_files(
     """Send files until the session's time is over, or it is stopped. `library`: what there is of them now and later.
     `describe` is given the sender before it begins. Raises FileError, SocketError and OSError
     for what is wrong from the start."""
-    narrator = _Narrator(display, f"{len(paths)} files on {plan.session.group}")
+    narrator = _Narrator(display, f"{_files(len(paths))} on {plan.session.group}")
     driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=library)
     if describe is not None:
         describe(driver.runtime.endpoint)
@@ -161,7 +161,7 @@ async def send_files(
     def progress(now: float) -> None:
         if display.is_watched:
             sent = driver.observer.row(now).get("sent_bytes") or 0
-            display.stream(f"sent {sent / 1e6:.1f} MB of {len(paths)} files, {size / 1e6:.1f} MB")
+            display.stream(f"sent {sent / 1e6:.1f} MB of {_files(len(paths))}, {size / 1e6:.1f} MB")
 
     driver.runtime.every(PROGRESS_INTERVAL_S, progress)
     stop = threading.Event()
@@ -214,7 +214,7 @@ async def receive_files(
             received, size = (row.get("received_bytes") or 0) / 1e6, (row.get("object_bytes") or 0) / 1e6
             amount = f"received {received:.1f} MB"
             if plan.parses(EVERY_FILE):
-                amount = f"{len(sink.files)} files; {amount}"
+                amount = f"{_files(len(sink.files))}; {amount}"
             elif size:  # a few symbols more than the file has are wanted, and more come until all are sure to be there
                 amount = f"received {min(received, size):.1f} of {size:.1f} MB ({min(received / size, 1):.0%})"
             display.stream(f"{amount}, {rate:.2f} Mbps")
@@ -235,12 +235,16 @@ async def receive_files(
     outcome = driver.outcome(end, end.complete, reason, **fields, duration_s=narrator.duration)
     if end.complete:
         if plan.parses(EVERY_FILE):
-            display.say(f"{len(sink.files)} files")
+            display.say(_files(len(sink.files)))
         return outcome
     display.fail(reason)
     if shelf.begun:
         display.say(f"what has come of {shelf.begun} is kept in {folder}: the next receiver there goes on with it")
     return driver.blamed(outcome, *OF_THE_FOLDER, refusal=shelf.refusal)
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'' if count == 1 else 's'}"
 
 
 class _Narrator(Narrator):
