@@ -130,6 +130,13 @@ def test_a_program_without_p4info_waits_for_a_config(tmp_path: Path) -> None:
         assert client.get_config().HasField("config")
 
 
+@pytest.fixture
+def own_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or all further tests of this process would have the switch's."""
+    monkeypatch.setattr(os, "setpriority", lambda *which: None)
+
+
+@pytest.mark.usefixtures("own_priority")
 def test_mistakes_are_one_line_with_status_2(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("no program")
@@ -197,6 +204,7 @@ def test_without_root_it_says_what_needs_it(monkeypatch: pytest.MonkeyPatch) -> 
         run_switch(SwitchOptions(interfaces={1: "lo"}))
 
 
+@pytest.mark.usefixtures("own_priority")
 def test_links_of_a_port_that_the_switch_lacks(tmp_path: Path) -> None:
     links = tmp_path / "links.json"
     links.write_text('{"3": {}}')

@@ -44,7 +44,10 @@ def test_work_is_done_in_a_thread_that_yields_where_it_has_time(*, has_time: boo
 
 def test_who_yields_already_does_not_ask_for_more() -> None:
     """Which only root may."""
-    with ThreadPoolExecutor(1, initializer=os.nice, initargs=(15,)) as nicer, patient_thread() as plain:
+    with (
+        ThreadPoolExecutor(1, initializer=os.setpriority, initargs=(os.PRIO_PROCESS, 0, 15)) as nicer,
+        patient_thread() as plain,
+    ):
         with nicer.submit(patient_thread).result() as thread:
             assert nicer.submit(lambda: thread.submit(niceness).result()).result()[0] >= 15
         assert plain.submit(niceness).result()[0] >= PATIENT_NICE
