@@ -26,8 +26,8 @@ links:
   - {between: [s1, d], rate: 4 Mbps}
   - {between: [stranger, s1]}
 sessions:
-  - {id: 1, protocol: mtcp, sender: a, group: 239.1.1.1, port: 5001, membership: any-source, size: 1 MB, receivers: [b]}
-  - {id: 2, protocol: mtcp, sender: c, group: 239.1.2.1, port: 5002, membership: any-source, size: 1 MB, receivers: [d],
+  - {id: 1, protocol: mtcp, sender: a, group: 239.1.1.1, port: 5001, membership: any-source, size: 3 MB, receivers: [b]}
+  - {id: 2, protocol: mtcp, sender: c, group: 239.1.2.1, port: 5002, membership: any-source, size: 3 MB, receivers: [d],
      security: group}
 faults:
   - {kind: attack, at: 1 s, session: 1, forgery: abort, host: stranger}
