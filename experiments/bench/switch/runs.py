@@ -7,6 +7,7 @@ import struct
 import time
 
 from experiments.bench.switch.workload import checksum
+from experiments.lan.wire import PACKET_VNET_HDR, SOL_PACKET
 
 RUN = 32
 """Datagrams handed over at once: half of what Linux takes (UDP_MAX_SEGMENTS, 64)."""
@@ -14,7 +15,6 @@ RUN = 32
 _ETHERNET_BYTES, _IP_BYTES, _UDP_BYTES = 14, 20, 8
 HEADER_BYTES = _ETHERNET_BYTES + _IP_BYTES + _UDP_BYTES
 _PROTOCOL_UDP = 17
-_SOL_PACKET, _PACKET_VNET_HDR = 263, 15  # linux/socket.h, linux/if_packet.h
 _NEEDS_CSUM, _GSO_UDP_L4 = 1, 5
 _CHECKSUM_AT = 6  # in UDP's header
 _PAUSE_S = 100e-6
@@ -50,7 +50,7 @@ def flood(interface: str, frame: bytes, seconds: float, rate: float | None) -> i
     """
     run, sent = merged(frame, RUN), 0
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sock:
-        sock.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)
+        sock.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         sock.bind((interface, 0))
         start = time.monotonic()
         while (elapsed := time.monotonic() - start) < seconds:

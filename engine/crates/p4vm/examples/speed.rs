@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use p4vm::{ActionCall, Backend, EntryTarget, MatchKey, Options, Outputs, Program, Replica, Switch};
+use p4vm::{csum, ActionCall, Backend, EntryTarget, MatchKey, Options, Outputs, Program, Replica, Switch};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -72,8 +72,7 @@ fn l2_switch(program: Arc<Program>, backend: Backend) -> Result<Switch, Error> {
 }
 
 fn checksum(data: &[u8]) -> [u8; 2] {
-    let sum: u32 = data.chunks(2).map(|c| u32::from(c[0]) << 8 | u32::from(*c.get(1).unwrap_or(&0))).sum();
-    (!((sum & 0xffff) + (sum >> 16)) as u16).to_be_bytes()
+    (!csum::fold(csum::sum(data, 0))).to_be_bytes()
 }
 
 /// An Ethernet frame with an IPv4 packet to a group.

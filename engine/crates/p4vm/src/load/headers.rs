@@ -235,8 +235,7 @@ impl Headers {
         let field = at.at(1)?;
         let header = self.headers.get(index as usize).ok_or_else(|| at.error("no such header"))?;
         if field.str()? == "$valid$" {
-            let valid = Field::plain(header.base, 1);
-            return Ok((index, valid));
+            return Ok((index, Field::plain(header.base, 1)));
         }
         let position = field_position(header, &field)?;
         let found = header.fields.get(position as usize).copied();
@@ -320,8 +319,8 @@ fn header_type(at: &At<'_>, name: String) -> Result<HeaderType> {
         } else {
             entry.at(1)?.number(u64::from(MAX_FIELD_BITS))? as u32
         };
-        let how = Field::plain(words, width);
-        let field = Field { signed: flag(2), saturating: flag(3), varbit: var, ..how };
+        let (signed, saturating) = (flag(2), flag(3));
+        let field = Field { signed, saturating, varbit: var, ..Field::plain(words, width) };
         words += words_for(width) + u32::from(var);
         if words > MAX_WORDS {
             return Err(too_large(at));

@@ -125,13 +125,11 @@ fn key_field(at: &At<'_>, names: &Names) -> Result<KeyField> {
         if bits > MAX_FIELD_BITS {
             return Err(target.error("wider than any field"));
         }
-        let field = Field::plain(0, bits);
-        (field, Some(value), String::new())
+        (Field::plain(0, bits), Some(value), String::new())
     } else if kind == MatchKind::Valid {
         let header = names.headers.header(&target)?;
         let word = names.headers.headers.get(header as usize).map_or(0, |header| header.base);
-        let valid = Field::plain(word, 1);
-        (valid, None, target.str()?.to_owned())
+        (Field::plain(word, 1), None, target.str()?.to_owned())
     } else {
         let (_, field) = names.headers.field(&target)?;
         (field, None, format!("{}.{}", target.at(0)?.str()?, target.at(1)?.str()?))
