@@ -15,8 +15,7 @@ from rich.console import Console, RenderableType
 from controller import tables
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME, StateDirError, check_socket_path, find_running
-from engine.command.exits import EXIT_BAD_INPUT
-from engine.command.lines import complain
+from engine.command.fail import fail
 from engine.command.tables import print_table
 
 app = typer.Typer(help="Show the live state of a running emulation.", no_args_is_help=True, add_completion=False)
@@ -144,8 +143,7 @@ def _client(run: str | None) -> Iterator[ApiClient]:
 
 
 def _fail(message: str) -> None:
-    complain(message, "canopy ctl")
-    raise typer.Exit(EXIT_BAD_INPUT)
+    fail(message, of="canopy ctl")
 
 
 if __name__ == "__main__":

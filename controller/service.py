@@ -27,8 +27,7 @@ from controller.remembered import Remembered
 from controller.statedir import EVENTS_NAME, SESSIONS_NAME, StateDirError, check_socket_path, claim
 from controller.switch_app import SwitchApp
 from controller.views import Views
-from engine.command.exits import EXIT_BAD_INPUT
-from engine.command.lines import complain
+from engine.command.fail import fail
 from engine.command.listen import parse_address
 from engine.command.notify import notify
 from engine.command.tls import TlsFileError, check_tls_files
@@ -205,11 +204,9 @@ def command(
         with claim(state_dir):
             asyncio.run(serve(description, compiled, state_dir, credentials, place, hop_keys))
     except (ValueError, ProgramError, StateDirError, TlsFileError) as error:
-        complain(error, "canopy controller")
-        raise typer.Exit(EXIT_BAD_INPUT) from None
+        fail(error, of="canopy controller")
     except OSError as error:
-        complain(f"{error.filename or state_dir}: {error.strerror or error}", "canopy controller")
-        raise typer.Exit(EXIT_BAD_INPUT) from None
+        fail(f"{error.filename or state_dir}: {error.strerror or error}", of="canopy controller")
 
 
 app = typer.Typer(add_completion=False)

@@ -107,8 +107,7 @@ def reproduce(
         with interruptible(), progress_bar(errors, "runs") as on_run:
             results = run_rows(rows, options, on_run, keep)
     except Interrupted as interrupt:
-        complain(f"interrupted; rows that were through: {', '.join(judged) or 'none'}")
-        raise typer.Exit(SIGNALLED + interrupt.number) from None
+        fail(f"interrupted; rows that were through: {', '.join(judged) or 'none'}", SIGNALLED + interrupt.number)
     compared = [result for result in results if result.row.paper == comparison.NAME]
     try:
         if compared and comparison.write(folder, compare.ROWS):

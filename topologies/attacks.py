@@ -16,7 +16,6 @@ from rich.table import Table
 
 from engine.command.exits import EXIT_FAILED, SIGNALLED
 from engine.command.fail import fail
-from engine.command.lines import complain
 from engine.command.programs import module_command
 from engine.command.signals import Interrupted, interruptible, uninterruptible
 from engine.command.tables import print_table
@@ -180,11 +179,9 @@ def command(
         with interruptible():
             effects = list(attacked(scenario, loaded, chosen, ways, run))
     except AttackError as error:
-        complain(error)
-        raise typer.Exit(EXIT_FAILED) from None
+        fail(error, EXIT_FAILED)
     except Interrupted as interrupt:
-        complain("interrupted")
-        raise typer.Exit(SIGNALLED + interrupt.number) from None
+        fail("interrupted", SIGNALLED + interrupt.number)
     if as_json:
         verdicts = [{"harmless": effect.harmless, "is_survived": effect.is_survived} for effect in effects]
         rows = [asdict(effect) | verdict for effect, verdict in zip(effects, verdicts, strict=True)]

@@ -11,7 +11,7 @@ import typer
 
 from engine.command.exits import EXIT_BAD_INPUT
 from engine.command.fail import fail
-from engine.command.lines import complain, note, say
+from engine.command.lines import note, say
 from topologies.emulation.requirements import SWITCHES
 
 if TYPE_CHECKING:
@@ -175,11 +175,9 @@ def execute(
     except StateError as error:
         fail(str(error))
     except FileNotFoundError:
-        complain(f"{command[0]}: no such program")
-        raise typer.Exit(EXIT_NOT_FOUND) from None
+        fail(f"{command[0]}: no such program", EXIT_NOT_FOUND)
     except OSError as error:
-        complain(f"{command[0]}: {error.strerror or error}")
-        raise typer.Exit(EXIT_NOT_RUN) from None
+        fail(f"{command[0]}: {error.strerror or error}", EXIT_NOT_RUN)
 
 
 @scenario_app.command()

@@ -8,7 +8,7 @@ from engine.command.exits import EXIT_BAD_INPUT
 from engine.command.lines import complain
 
 
-def fail(message: str, status: int = EXIT_BAD_INPUT) -> NoReturn:
-    """Say why on standard error, and end the command. Raises typer.Exit."""
-    complain(message)
+def fail(problem: object, status: int = EXIT_BAD_INPUT, of: str = "canopy") -> NoReturn:
+    """Say why on standard error, and end the command, which is `of` the program. Raises typer.Exit."""
+    complain(problem, of)
     raise typer.Exit(status)

@@ -13,7 +13,7 @@ from canopy_engine import Sim
 from rich.table import Table
 
 from engine.command.exits import EXIT_FAILED
-from engine.command.lines import complain
+from engine.command.fail import fail
 from engine.command.tables import print_table
 from experiments.bench import broadcast as bench_broadcast
 from experiments.bench import control as bench_control
@@ -49,8 +49,7 @@ def sim_command(
     try:
         figures = measure(repeat)
     except RuntimeError as error:
-        complain(error)
-        raise typer.Exit(EXIT_FAILED) from None
+        fail(error, EXIT_FAILED)
     show(f"The simulator on one processor, best of {repeat}", figures, as_json=as_json)
 
 
@@ -81,8 +80,7 @@ def p4runtime_command(
     try:
         figures = bench_p4runtime.measure(writes, requests, large)
     except BenchError as error:
-        complain(error)
-        raise typer.Exit(EXIT_FAILED) from None
+        fail(error, EXIT_FAILED)
     show("The P4Runtime server of a switch with Canopy's program", figures, as_json=as_json)
 
 
@@ -117,8 +115,7 @@ def soak_command(
     try:
         found = bench_soak.measure((minutes or (10 if emulate else 120)) * 60, is_emulated=emulate)
     except BenchError as error:
-        complain(error)
-        raise typer.Exit(EXIT_FAILED) from None
+        fail(error, EXIT_FAILED)
     if as_json:
         print(json.dumps(asdict(found)))
     else:
@@ -142,8 +139,7 @@ def broadcast_command(
     try:
         figures = bench_broadcast.measure(megabytes)
     except (RuntimeError, FileError) as error:
-        complain(error)
-        raise typer.Exit(EXIT_FAILED) from None
+        fail(error, EXIT_FAILED)
     show(f"A broadcast of {megabytes} MB with WEBRC, on one core", figures, as_json=as_json)
 
 
@@ -159,8 +155,7 @@ def packet_command(
         if picture is not None:
             picture.write_text(packet_time.picture(found), encoding="utf-8")
     except (RuntimeError, OSError) as error:
-        complain(error)
-        raise typer.Exit(EXIT_FAILED) from None
+        fail(error, EXIT_FAILED)
     if as_json:
         print(json.dumps([asdict(one) for one in found]))
         return

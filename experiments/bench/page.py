@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from engine.command.exits import EXIT_FAILED
-from engine.command.lines import complain
+from engine.command.fail import fail
 from experiments.bench.browser import Browser, browsing, chromium
 from experiments.bench.figure import show
 from experiments.figures.bench import Figure
@@ -44,13 +44,11 @@ def page_command(
     Example: canopy bench page --nodes 200
     """
     if chromium() is None:
-        complain("no Chromium on PATH (Debian's package chromium-headless-shell)")
-        raise typer.Exit(EXIT_FAILED)
+        fail("no Chromium on PATH (Debian's package chromium-headless-shell)", EXIT_FAILED)
     try:
         figures = measure(nodes or (200, 1000))
     except RuntimeError as error:
-        complain(error)
-        raise typer.Exit(EXIT_FAILED) from None
+        fail(error, EXIT_FAILED)
     show("The page of a run", figures, as_json=as_json)
 
 

@@ -155,8 +155,7 @@ def compare_peers(
                         else:
                             found[contender.name, beside].append(one)
     except Interrupted as interrupt:
-        complain("interrupted")
-        raise typer.Exit(SIGNALLED + interrupt.number) from None
+        fail("interrupted", SIGNALLED + interrupt.number)
     lines = [mean_line(name, beside, results) for (name, beside), results in found.items()]
     if as_json:
         network = {"bottleneck_bps": BOTTLENECK_BPS, "queue_bytes": QUEUE_BYTES, "receivers": RECEIVERS}
@@ -193,8 +192,7 @@ def _compare_fast(
                         failures.append(str(error))
                         complain(error)
     except Interrupted as interrupt:
-        complain("interrupted")
-        raise typer.Exit(SIGNALLED + interrupt.number) from None
+        fail("interrupted", SIGNALLED + interrupt.number)
     lines = [median_line(name, crowd.receivers, results) for name, results in found.items() if results]
     load = os.getloadavg()[0]
     if kept:

@@ -73,8 +73,7 @@ def survey(
     except JobsError as error:
         fail(str(error))
     except Interrupted as interrupt:
-        complain(f"interrupted; the same command goes on from {folder}")
-        raise typer.Exit(SIGNALLED + interrupt.number) from None
+        fail(f"interrupted; the same command goes on from {folder}", SIGNALLED + interrupt.number)
     for failure in surveyed.failures:
         complain(failure)
     if as_json:

@@ -59,8 +59,7 @@ def sweep(
     except JobsError as error:
         fail(str(error))
     except Interrupted as interrupt:
-        complain(f"interrupted; the same command goes on from {folder}")
-        raise typer.Exit(SIGNALLED + interrupt.number) from None
+        fail(f"interrupted; the same command goes on from {folder}", SIGNALLED + interrupt.number)
     for failure in outcome.failures:
         complain(failure)
     if table is not None:

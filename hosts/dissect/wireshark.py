@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from engine.command.exits import EXIT_BAD_INPUT
-from engine.command.lines import complain, say
+from engine.command.fail import fail
+from engine.command.lines import say
 from hosts import protocols as registry
 from hosts.wire.fields import Bitmap, Field, Host, Payload, Size
 from hosts.wire.format import Format
@@ -43,8 +43,7 @@ def install(folder: Annotated[Path, typer.Option(help="Wireshark's folder for pl
         folder.mkdir(parents=True, exist_ok=True)
         (folder / NAME).write_text(plugin())
     except OSError as error:
-        complain(f"{error.filename or folder}: {error.strerror}", "canopy wireshark")
-        raise typer.Exit(EXIT_BAD_INPUT) from None
+        fail(f"{error.filename or folder}: {error.strerror}", of="canopy wireshark")
     say(f"{folder / NAME}: Wireshark has it from its next start on")
 
 
