@@ -123,7 +123,7 @@ def ecn(net: Mininet) -> str:
 def telemetry(net: Mininet) -> str:
     """Ten probes, close behind each other, with what the switches wrote into them."""
     lines = []
-    for number, one in enumerate(datagrams(net, 7777, 0, 10, 200, 0)):
+    for number, one in enumerate(datagrams(net, 7777, 0, 10, 1200, 0)):
         hops = [
             f"s{switch} port {port}: {ahead} ahead, {waited_us / 1000:.1f} ms"
             for switch, port, ahead, waited_us in reversed(hops_of(one.data))
