@@ -11,7 +11,6 @@ FRAME_BYTES = 64  # without the frame check sequence, which no program sees
 
 _HOSTS = 500  # entries of each table, of which the frame hits one
 _ETHERTYPE_IPV4 = bytes.fromhex("0800")
-_ETHERTYPE_EXPERIMENTAL = bytes.fromhex("88b5")  # IEEE 802, local experiments
 _PROTOCOL_UDP = 17
 
 
@@ -55,10 +54,11 @@ def _l3_entries() -> tuple[Entry, ...]:
     return (*routes, *next_hops, *interfaces)
 
 
-def _l3_frame() -> bytes:
+def _frame(destination: int, source: int) -> bytes:
+    """A UDP datagram between those hosts' MAC addresses."""
     datagram = udp_datagram(FRAME_BYTES - 14 - 20)
     packet = ipv4_packet(IPv4Address("10.250.0.1"), IPv4Address("10.1.200.7"), 64, _PROTOCOL_UDP, datagram)
-    return _bytes_of(_mac(INPUT_PORT)) + _bytes_of(_mac(77)) + _ETHERTYPE_IPV4 + packet
+    return _bytes_of(_mac(destination)) + _bytes_of(_mac(source)) + _ETHERTYPE_IPV4 + packet
 
 
 def _forwarding(name: str, title: str, frame: bytes, entries: tuple[Entry, ...]) -> Workload:
@@ -74,10 +74,5 @@ def _forwarding(name: str, title: str, frame: bytes, entries: tuple[Entry, ...])
     )
 
 
-L2 = _forwarding(
-    "l2",
-    "plain L2",
-    _bytes_of(_mac(40)) + _bytes_of(_mac(31)) + _ETHERTYPE_EXPERIMENTAL + bytes(FRAME_BYTES - 14),
-    _l2_entries(),
-)
-L3 = _forwarding("l3", "plain L3", _l3_frame(), _l3_entries())
+L2 = _forwarding("l2", "plain L2", _frame(40, 31), _l2_entries())
+L3 = _forwarding("l3", "plain L3", _frame(INPUT_PORT, 77), _l3_entries())

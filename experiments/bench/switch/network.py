@@ -34,6 +34,7 @@ that it drops."""
 
 GRPC_ADDRESS = "127.0.0.1:50051"  # in the namespace, where nothing else listens
 AS_SOON_AS_THE_EMBEDDED_SWITCH = ("nice", "-n", "-10")  # the priority that the live switch's thread gives itself
+CUT_BYTES = 400  # of a device's gso_max_size: few, of which Linux wants more than a TCP's largest headers
 START_TIMEOUT_S = 30.0
 JOIN_TIMEOUT_S = 10.0
 SETTLE_S = 0.2  # for packets in queues to arrive
@@ -67,6 +68,10 @@ class Bed:
                 _ip("link", "set", interface, "up")
         with suppress(OSError):  # an older kernel's protocol stack throws it away
             self._sinks = [canopy_engine.Sink(host_interface(port)) for port in self.workload.output_ports]
+
+    def cut(self) -> None:
+        """Has the kernel cut what the sender hands over at once, for a switch that would take it for one packet."""
+        _ip("link", "set", host_interface(self.workload.input_port), "gso_max_size", str(CUT_BYTES))
 
     def received(self) -> dict[int, int]:
         """Packets that have arrived at each port's host, by the kernel's count."""
@@ -171,6 +176,7 @@ def measure_bmv2(program: str, bed: Bed, seconds: float) -> dict[str, float]:
 
         return await asyncio.to_thread(run)
 
+    bed.cut()
     with bmv2(program, bed.workload):
         steps = START_TIMEOUT_S + JOIN_TIMEOUT_S + 20 * (seconds + 1.0)
         return asyncio.run(asyncio.wait_for(configured(bed.workload, GRPC_ADDRESS, body), steps))

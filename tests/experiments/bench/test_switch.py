@@ -21,6 +21,7 @@ from engine.switch.backend import Backend
 from experiments.bench.switch import build_programs, cli, feedback, files, footprint, runs, tables
 from experiments.bench.switch.forwarding import L2, L3
 from experiments.bench.switch.in_process import in_process
+from experiments.bench.switch.network import Bed
 from experiments.bench.switch.replication import MEMBER_PORTS, REPLICATION, SOURCE_PORT, data_frame, join_frame
 from experiments.bench.switch.workload import Workload, checksum, embedded_switch, joined_switch
 from experiments.figures.bench import Figure
@@ -150,7 +151,7 @@ def test_json_holds_all_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = json.loads(result.stdout)
     figures = {figure["name"]: figure for figure in answer["figures"]}
     in_process = 3 + 1  # by either back end
-    assert len(figures) == 2 * in_process + 1 + 3 + 1 + 2
+    assert len(figures) == 2 * in_process + 1 + 2 * 3 + 2
     for workload in WORKLOADS:
         inside, outside = figures[f"{workload.title}, in process"], figures[f"{workload.title}, AF_PACKET"]
         assert inside["unit"] == outside["unit"] == "packets/s"
@@ -201,10 +202,10 @@ def test_simple_switch_grpc_is_measured_the_same_way() -> None:
     program = shutil.which(cli.BMV2)
     if program is None:
         pytest.skip(f"{cli.BMV2} is not on PATH")
-    figure = cli.af_packet(L2, 0.1, program)
-    assert figure.peer == cli.BMV2
-    assert figure.peer_value is not None
-    assert figure.peer_value > 0
+    for figure in (cli.af_packet(L2, 0.1, program), cli.af_packet_runs(L2, 0.1, program)):
+        assert figure.peer == cli.BMV2
+        assert figure.peer_value is not None
+        assert figure.peer_value > 0
 
 
 @pytest.mark.bmv2
@@ -244,6 +245,21 @@ def test_a_flood_is_counted_behind_a_sink_too() -> None:
         del sink
         with pytest.raises(OSError, match="h9"):
             canopy_engine.Sink("h9")
+
+
+@pytest.mark.root
+def test_a_switch_that_reads_no_merged_frames_gets_them_cut() -> None:
+    with namespaces(1) as (space,), space.entered():
+        bed = Bed(L2, in_runs=True)
+        bed.make_interfaces()
+        for of_a_run in (1, runs.RUN):
+            if of_a_run > 1:
+                bed.cut()
+            with raw_socket("s1") as socket:
+                sent = bed.send(0.02, 1000.0)
+                frames = [socket.recv(65_536) for _ in range(sent // runs.RUN * of_a_run)]
+            assert sent == runs.packets(sum(map(len, frames)), len(frames), len(L2.frame))
+            assert {Ether(frame)[UDP].len for frame in frames} == {8 + (len(L2.frame) - 42) * runs.RUN // of_a_run}
 
 
 def _received(interface: str) -> int:
