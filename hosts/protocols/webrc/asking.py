@@ -3,8 +3,9 @@
 Receivers behind one queue lose by what any of them joins, and by the equation those who have less than the others fall
 behind further: a loss event comes after fewer packets of theirs. But the next wave costs nobody anything when it flows
 to others already, and it is no more than what these may have by the same losses. So a receiver that loses asks: it
-joins the next wave for half of a round trip. Only what flows already comes within this time; else the wave is left
-again before more than a few packets of it have been sent.
+joins the next wave for half of a round trip, or for as long as what comes through the queue now waits there at least
+(waiting.py). Only what flows already comes within this time; else the wave is left again before more than a few packets
+of it have been sent.
 
 All ask at the same moments, when certain packets of the base channel come. So none takes for an answer what another's
 question has fetched: that comes after a whole round trip.

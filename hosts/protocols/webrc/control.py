@@ -68,8 +68,8 @@ class ReceptionControl:
         """Whether others have more; with today's rules."""
         self.turns = Turns(waves, options.epoch_s)
         """Whether a queue serves each channel in turn; with today's rules."""
-        self._left = -1  # the channel that was left last
-        self._left_at = -math.inf
+        self._soon_s = 0.0  # what comes sooner after a join has not been through the queue
+        self._left, self._left_at = -1, -math.inf  # the channel that was left last
         self._left_gap = 0.0  # between its packets, seconds
         self._left_until = -math.inf  # until then the last leave has no effect
 
@@ -157,7 +157,7 @@ class ReceptionControl:
                 return
             gap = 1 / waves.rate_with(left)
         before, self._previous_mrtt = self._previous_mrtt, measured
-        if self.artt is not None and measured < FLOWS_ALREADY * self.artt:
+        if measured < self._soon_s:
             self._trial.end()
             if not self.starting_up and self._joined_at >= self.turns.drained_at:
                 self.turns.shared(arrived_at)
@@ -189,11 +189,9 @@ class ReceptionControl:
         if not self.rules.takes_back or not self.asking.is_moment(base_psn):
             return False
         rates, waves = self.rates, self.waves
-        if self.starting_up or self.joining is not None or self._trial.is_on:
-            return False
-        if now < max(self._left_until, self.turns.drained_at) or rates.waves_joined >= waves.n:
-            return False
-        return gamma(rates.waves_joined, waves.p) * rates.arr <= self.options.max_rate
+        is_free = not (self.starting_up or self._trial.is_on) and self.joining is None
+        is_free = is_free and now >= max(self._left_until, self.turns.drained_at) and rates.waves_joined < waves.n
+        return is_free and gamma(rates.waves_joined, waves.p) * rates.arr <= self.options.max_rate
 
     def asked(self, channel: int, now: float) -> None:
         """The next wave has been joined, for half of a round trip or as long as its next packet takes."""
@@ -202,7 +200,8 @@ class ReceptionControl:
         self._joined_at = now
         before = self.rates.arr
         self.rates.joined()
-        self.asking.ask(now + max(FLOWS_ALREADY * self.artt, 1 / (self.rates.arr - before)))
+        self._soon_s = max(FLOWS_ALREADY * self.artt, self.turns.waiting.least_s)
+        self.asking.ask(now + max(self._soon_s, 1 / (self.rates.arr - before)))
 
     def not_answered(self) -> None:
         """Nothing has come, and the wave has been left."""
@@ -212,10 +211,9 @@ class ReceptionControl:
         self.rates.join_failed()
 
     def _take_answer(self, arrived_at: float) -> None:
-        """Something has come. Where the wave's packets are farther apart than half of ARTT, it may have been fetched by
-        the question, and is on trial."""
-        assert self.artt is not None
-        if arrived_at - self._joined_at <= FLOWS_ALREADY * self.artt:
+        """Something has come. Where that is late, for the wave's packets are far apart, it may have been fetched by the
+        question, and is on trial."""
+        if arrived_at - self._joined_at <= self._soon_s:
             self._answered(arrived_at)
             return
         self.asking.until = math.inf
@@ -263,9 +261,9 @@ class ReceptionControl:
             self._trial.epoch(now, is_full=is_full, lags=self.rules.lags())
             if was_asked and not self._trial.is_on:
                 self._answered(now)
-        if now < self._loss_event_until or self.joining is not None or rates.waves_joined >= self.waves.n:
+        if now < max(self._loss_event_until, self._join_again_at):
             return False
-        if now < self._join_again_at:
+        if self.joining is not None or rates.waves_joined >= self.waves.n:
             return False
         if self.starting_up and not self._ready_in_startup(now):
             return False
@@ -288,6 +286,7 @@ class ReceptionControl:
         """The next wave has been joined."""
         self.joining = channel
         self._joined_at = now
+        self._soon_s = max(FLOWS_ALREADY * (self.artt or 0.0), self.turns.waiting.least_s)
         if self.rules.takes_back:
             self._trial.begin()
         self._most_rr = 0.0
@@ -314,8 +313,7 @@ class ReceptionControl:
         elif self._trial.has_failed:
             self._trial.hold(self.artt or 0.0, now)
         self._trial.end()
-        self._left = channel
-        self._left_at = now
+        self._left, self._left_at = channel, now
         self._left_until = now + (self.artt or 0.0)
         self._loss_event_until = max(self._loss_event_until, self._left_until)  # of what has been sent already
         before = self.rates.arr

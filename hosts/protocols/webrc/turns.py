@@ -25,6 +25,7 @@ import math
 from collections import deque
 from typing import Final
 
+from hosts.protocols.webrc.waiting import Waiting
 from hosts.protocols.webrc.waves import Waves
 
 _COMPARED: Final = (2, 3, 4)
@@ -71,6 +72,8 @@ class Turns:
         self.drained_at = -math.inf
         """Until then what waited of a wave that was left may still come."""
         self._shared_until = -math.inf
+        self.waiting = Waiting()
+        """How long packets wait in a queue."""
         self.begin()
 
     def begin(self) -> None:
@@ -96,6 +99,7 @@ class Turns:
     def slot_changed(self) -> None:
         """A new time slot: all waves are one place lower."""
         self._slots += 1
+        self.waiting.slot_changed()
 
     def packets(self, place: int, joined: int, psn: int, count: int, since: float, until: float) -> None:
         """As `packet` each of so many that follow each other, of which the first one came at one time and the last one
@@ -139,6 +143,7 @@ class Turns:
         if place < 0 or left > self._regular or not (below == 0 or below in _COMPARED):
             return
         late, gap = self._lag(place, left, at)
+        self.waiting.packet(late, gap)
         if below:
             self._others_late.append(late)
             return

@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from hosts.protocols.webrc.asking import EVERY, MOST_DOUBLINGS, Asking
+from hosts.protocols.webrc.waiting import LATEST
 from tests.hosts.protocols.webrc.fluid_path import FluidPath, joined_by_today_s_rules
 
 PSNS = range(1, 40 * EVERY)
@@ -51,8 +52,8 @@ def test_all_ask_at_the_same_moments_and_seldom_in_vain() -> None:
     assert answered.is_moment(EVERY)
 
 
-def _asks() -> tuple[FluidPath, float]:
-    """A receiver that has lost, and asks; and its rate before."""
+def _asks(wait: float = 0.0) -> tuple[FluidPath, float]:
+    """A receiver that has lost, and asks while packets wait so long; and its rate before."""
     path = joined_by_today_s_rules()
     control = path.control
     while control._trial.is_on:
@@ -64,6 +65,8 @@ def _asks() -> tuple[FluidPath, float]:
     assert not control.asks(1, path.now)
     assert control.asks(0, path.now)
     rate = control.rates.arr
+    for late in (0.0, *[wait] * LATEST):
+        control.turns.waiting.packet(late, 0.0)
     control.asked(77, path.now)
     assert control.rates.arr > rate
     return path, rate
@@ -85,6 +88,17 @@ def test_an_answer_makes_the_rate_with_its_wave_the_target() -> None:
     assert control.trate == pytest.approx(control.rates.arr, rel=0.1)
     assert control.artt == before  # it was no measurement
     assert not control.is_too_much(path.now + 0.3)
+
+
+def test_what_comes_sooner_than_through_the_queue_is_an_answer() -> None:
+    """ARTT may be of a time in which the queue was empty, and a slow wave's packets farther apart."""
+    for wait, is_answered in ((0.0, False), (0.5, True)):
+        path, _ = _asks(wait)
+        control = path.control
+        assert control.artt is not None
+        assert control.asking.until >= path.now + wait
+        control.first_packet(control.waves.psns - 100, path.now + 0.6 * control.artt)
+        assert control._trial.is_on is not is_answered
 
 
 def test_a_question_without_an_answer_leaves_all_as_it_was() -> None:

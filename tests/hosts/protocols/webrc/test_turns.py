@@ -66,7 +66,9 @@ def test_what_came_together_counts_as_one_by_one(link: float) -> None:
         for number in range(count):
             apart.packet(JOINED - 1 - below, JOINED, psn + number, at + number * gap)
         together.packets(JOINED - 1 - below, JOINED, psn, count, at, until)
-        assert vars(together) == vars(apart)
+        assert vars(together) | {"waiting": None} == vars(apart) | {
+            "waiting": None
+        }  # for which the last ones are enough
     assert apart.look(1.0) == together.look(1.0)
 
 

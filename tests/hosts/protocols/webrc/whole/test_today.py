@@ -135,6 +135,24 @@ def test_of_receivers_behind_one_queue_the_slowest_has_most_of_the_link(seed: in
     assert sum(receiver.counters["asked"] for receiver in found.receivers) > 0
 
 
+def test_on_a_fast_link_whose_queue_is_most_of_the_way_none_is_left_behind() -> None:
+    """ARTT is of a moment in which the queue was empty, or full. Without looking at how long packets wait the slowest
+    of these eight has 0.2 of the link in both runs; the mean of the two is less of chance than one."""
+    link, least = 20e6, []
+    for seed in (2, 3):
+        found = World(
+            [{}] * 8,
+            shared=one_way(0.001, rate_bps=link, limit_packets=40),
+            options={**DEFAULTS, "session_rate_bps": 5 * link},
+            seed=seed,
+        )
+        found.sim.run(20.0)
+        before = [found.packets(number) for number in range(8)]
+        found.sim.run(40.0)
+        least.append(min(found.packets(number) - before[number] for number in range(8)) * BITS / 20.0)
+    assert sum(least) / 2 >= 0.5 * link
+
+
 def test_a_question_is_over_within_half_of_a_round_trip() -> None:
     """A receiver alone asks in vain, and has left again before what it has asked for comes."""
     found, step = world(packets=10), 0.002
