@@ -1,5 +1,6 @@
 """Results of rows as files: ROW.json with the verdict and every run's measurements."""
 
+import functools
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -138,8 +139,9 @@ def _fuller(path: Path, new: Kept) -> Kept | None:
 
 def _as_text(content: Mapping[str, Any]) -> str:
     """A line for each field, and for each case, without spaces: cases are most of it."""
-    fields = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in content.items() if name != "cases"]
-    cases = ",\n".join(json.dumps(case, separators=(",", ":")) for case in content["cases"])
+    tight = functools.partial(json.dumps, separators=(",", ":"))
+    fields = [f" {tight(name)}: {tight(value)}" for name, value in content.items() if name != "cases"]
+    cases = ",\n".join(tight(case) for case in content["cases"])
     return "{\n" + ",\n".join([*fields, f' "cases": [\n{cases}\n ]']) + "\n}\n"
 
 
