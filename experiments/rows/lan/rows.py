@@ -21,11 +21,6 @@ _SETTLED: Final = 0.5
 """The part of a run beside a TCP that is start-up: WEBRC's takes 40 s (ours)."""
 
 
-def _parameters(protocol: str, rate_bps: float) -> dict[str, float]:
-    """WEBRC's sender has to be told what its fastest receiver may get."""
-    return {"session_rate_bps": rate_bps} if protocol == "webrc" else {}
-
-
 def _document(protocol: str, rate_bps: float, queue: int, beside: str | None, seconds: float) -> dict[str, Any]:
     flow = {"kind": "tcp", "source": SERVER, "destination": CLIENT, "congestion_control": beside}
     return {
@@ -34,7 +29,7 @@ def _document(protocol: str, rate_bps: float, queue: int, beside: str | None, se
         "rate_bps": rate_bps,
         "queue_bytes": queue,
         "receivers": _RECEIVERS,
-        "sessions": [{"id": 1, "protocol": protocol, "parameters": _parameters(protocol, rate_bps)}],
+        "sessions": [{"id": 1, "protocol": protocol}],
         "traffic": [] if beside is None else [flow],
     }
 
