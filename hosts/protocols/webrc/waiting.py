@@ -13,6 +13,8 @@ LATEST: Final = 4
 """Packets of which the earliest says how long the queue is now (ours)."""
 REMEMBERED_SLOTS: Final = 4
 """Time slots in which the earliest packets are looked for, at least (ours)."""
+MOST_S: Final = 1.0
+"""Longer ones are not believed (ours): a number that is not the sender's, or a sender that was held up."""
 
 
 class Waiting:
@@ -39,4 +41,4 @@ class Waiting:
         """What comes through the queue now waits for no less."""
         if len(self._latest) < LATEST:
             return 0.0
-        return max(0.0, min(self._latest) - min(self._earliest, self._before))
+        return min(max(0.0, min(self._latest) - min(self._earliest, self._before)), MOST_S)

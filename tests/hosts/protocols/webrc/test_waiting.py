@@ -4,7 +4,7 @@ import pytest
 
 from hosts.protocols.webrc.schedule import Schedule
 from hosts.protocols.webrc.turns import Turns
-from hosts.protocols.webrc.waiting import LATEST, REMEMBERED_SLOTS, Waiting
+from hosts.protocols.webrc.waiting import LATEST, MOST_S, REMEMBERED_SLOTS, Waiting
 from hosts.protocols.webrc.waves import Waves
 
 JOINED = 11
@@ -45,3 +45,10 @@ def test_few_packets_tell_nothing_and_old_ones_are_forgotten() -> None:
         waiting.slot_changed()
     waiting.packet(0.05, 0.001)
     assert waiting.least_s == 0.0
+
+
+def test_a_forged_number_makes_no_long_queue() -> None:
+    waiting = Waiting()
+    for late in (-60.0, *[0.0] * LATEST):
+        waiting.packet(late, 0.001)
+    assert waiting.least_s == MOST_S
