@@ -62,11 +62,13 @@ class Namespaces:
         """Run a command in a namespace. BedError when it fails."""
         _run(*self.command(name, *words))
 
-    def add_bridge(self, place: str, bridge: str) -> None:
-        """A bridge that snoops and asks; it floods for FLOODS_S."""
+    def add_bridge(self, place: str, bridge: str, *, asks: bool = True) -> None:
+        """A bridge that snoops. One that asks floods for FLOODS_S; and all groups go towards it from bridges that do
+        not."""
         self.on(place, "ip", "link", "add", bridge, "type", "bridge", *_BRIDGE)
         self.on(place, "ip", "link", "set", bridge, "up")
-        self.on(place, "ip", "link", "set", bridge, "type", "bridge", *_QUERIER)
+        if asks:
+            self.on(place, "ip", "link", "set", bridge, "type", "bridge", *_QUERIER)
 
     def attach(self, name: str, place: str, bridge: str, address: str) -> None:
         """Connect a host's `eth0`, with its address, to a port of a bridge that has the host's name."""

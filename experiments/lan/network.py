@@ -37,7 +37,8 @@ class Lan(Namespaces):
         self.add(_BRIDGES)
         ports = (f"to-{_FAR}", f"to-{_NEAR}")
         for bridge, hosts in self._sides.items():
-            self.add_bridge(_BRIDGES, bridge)
+            # Where both asked each would send all groups towards the other, joined or not.
+            self.add_bridge(_BRIDGES, bridge, asks=bridge == _NEAR)
             for host in hosts:
                 self.add(host)
                 self.attach(host, _BRIDGES, bridge, f"{self.addresses[host]}/24")

@@ -1,5 +1,6 @@
 """Two bridges and a shaped link between namespaces. Needs root."""
 
+import json
 import subprocess
 
 import pytest
@@ -34,3 +35,44 @@ for _ in range(500):
 """
         ask(SENDER, "python3", "-c", speak)
         assert server.communicate(timeout=9)[0].strip() == "b'over'"
+
+
+def test_a_group_that_nobody_has_joined_does_not_cross_the_link() -> None:
+    """A session of WEBRC has a hundred groups, of which receivers join some."""
+    talk = """
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("{}"))
+for _ in range({}):
+    s.sendto(bytes(1000), ("239.9.9.9", 7000))
+    time.sleep(0.01)
+"""
+    listen = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("239.9.9.9", 7000))
+s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("239.9.9.9") + socket.inet_aton("{}"))
+print("joined", flush=True)
+s.settimeout(30)
+print(len(s.recv(2000)), flush=True)
+"""
+    with Lan(LanScenario.model_validate(DOCUMENT)) as lan:
+
+        def crossed() -> int:
+            command = lan.command("bridges", "ip", "-s", "-j", "link", "show", "to-near")
+            shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            return int(json.loads(shown)[0]["stats64"]["rx"]["bytes"])
+
+        def say(times: int) -> None:
+            command = lan.command(SENDER, "python3", "-c", talk.format(lan.addresses[SENDER], times))
+            subprocess.run(command, check=True)
+
+        before = crossed()
+        say(50)
+        assert crossed() - before < 10_000  # routers' questions and answers
+        command = lan.command("r1", "python3", "-c", listen.format(lan.addresses["r1"]))
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as member:
+            assert member.stdout is not None
+            assert member.stdout.readline() == "joined\n"
+            say(100)
+            assert member.stdout.readline() == "1000\n"
