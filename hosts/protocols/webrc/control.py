@@ -195,12 +195,9 @@ class ReceptionControl:
 
     def asked(self, channel: int, now: float) -> None:
         """The next wave has been joined, for half of a round trip or as long as its next packet takes."""
-        assert self.artt is not None
-        self.joining = channel
-        self._joined_at = now
+        self._wait_for(channel, now)
         before = self.rates.arr
         self.rates.joined()
-        self._soon_s = max(FLOWS_ALREADY * self.artt, self.turns.waiting.least_s)
         self.asking.ask(now + max(self._soon_s, 1 / (self.rates.arr - before)))
 
     def not_answered(self) -> None:
@@ -284,13 +281,16 @@ class ReceptionControl:
 
     def joined(self, channel: int, now: float) -> None:
         """The next wave has been joined."""
-        self.joining = channel
-        self._joined_at = now
-        self._soon_s = max(FLOWS_ALREADY * (self.artt or 0.0), self.turns.waiting.least_s)
+        self._wait_for(channel, now)
         if self.rules.takes_back:
             self._trial.begin()
         self._most_rr = 0.0
         self.rates.joined()
+
+    def _wait_for(self, channel: int, now: float) -> None:
+        self.joining = channel
+        self._joined_at = now
+        self._soon_s = max(FLOWS_ALREADY * (self.artt or 0.0), self.turns.waiting.least_s)
 
     def is_too_much(self, now: float) -> bool:
         """Whether the wave that was joined last is to be left: without it the rate would be no less than the target, or
