@@ -69,8 +69,6 @@ def _options(scenario: LanScenario, lan: Lan, host: str, folder: RunFolder) -> l
     (session,) = scenario.sessions
     options = ["--protocol", session.protocol, "--group", _GROUP, "--port", str(_PORT), "--session", str(session.id)]
     options += ["--source", lan.addresses[SENDER], "--interface", "eth0", "--quiet"]
-    for name, value in session.parameters.items():
-        options += ["--set", f"{name}={value}"]
     return [*options, "--trace", str(folder.series / f"session-{session.id}-{host}.jsonl")]
 
 

@@ -17,11 +17,10 @@ class _Part(BaseModel):
 
 
 class LanSession(_Part):
-    """A session of a protocol with its default parameters, but those that sender and receivers are given."""
+    """A session of a protocol with its default parameters."""
 
     id: int = 1
     protocol: str
-    parameters: dict[str, float] = {}
 
 
 class LanScenario(_Part):

@@ -53,7 +53,7 @@ def test_what_the_fastest_wave_has_is_a_turn_and_the_rest_of_the_link_is_others(
 
 
 def known(turns: Turns) -> dict[str, object]:
-    """All of a receiver's turns; of how long packets wait it may know less where packets are passed over."""
+    """All of a receiver's turns, but how long packets wait, of which it notes less where they are passed over."""
     return {name: value for name, value in vars(turns).items() if name != "waiting"}
 
 
@@ -72,6 +72,7 @@ def test_what_came_together_counts_as_one_by_one(link: float) -> None:
             apart.packet(JOINED - 1 - below, JOINED, psn + number, at + number * gap)
         together.packets(JOINED - 1 - below, JOINED, psn, count, at, until)
         assert known(together) == known(apart)
+        assert together.waiting.least_s == apart.waiting.least_s
     assert apart.look(1.0) == together.look(1.0)
 
 
